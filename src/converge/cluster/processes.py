@@ -1,0 +1,77 @@
+"""Processes that outlive the terminal which started them, and that are found again later.
+
+A process is remembered by its pid and its start time, because a pid alone may belong to somebody else tomorrow.
+"""
+
+import os
+import signal
+import subprocess
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+
+@dataclass(frozen=True)
+class Remembered:
+    """A process as it is written down."""
+
+    pid: int
+    started: float
+
+    def process(self) -> psutil.Process | None:
+        """The running process, or None when it is gone (a zombie is gone)."""
+        try:
+            process = psutil.Process(self.pid)
+            same = abs(process.create_time() - self.started) < 0.1
+            return process if same and process.status() != psutil.STATUS_ZOMBIE else None
+        except psutil.Error:
+            return None
+
+
+def start(command: list[str], log: Path, environment: dict[str, str]) -> Remembered:
+    """Start ``command`` in a session of its own, its output in ``log``."""
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("ab") as output:
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            env=environment,
+            cwd=log.parent,
+        )
+    process.returncode = 0  # it is meant to outlive us: no ResourceWarning when this object goes
+    return Remembered(process.pid, psutil.Process(process.pid).create_time())
+
+
+def kill(processes: Iterable[psutil.Process], within: float = 5.0) -> list[psutil.Process]:
+    """Kill all of ``processes`` at once; return those still alive after ``within`` seconds."""
+    doomed = list(processes)
+    for process in doomed:
+        try:
+            process.send_signal(signal.SIGKILL)
+        except psutil.NoSuchProcess:
+            continue
+    return list(psutil.wait_procs(doomed, timeout=within)[1])
+
+
+def kill_session(leader: int) -> None:
+    """Kill a process that leads a session of its own, and its children with it."""
+    try:
+        os.killpg(leader, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+
+
+def mentioning(text: str, names: Iterable[str]) -> list[psutil.Process]:
+    """Processes whose program starts with one of ``names`` and whose command line contains ``text``."""
+    wanted = tuple(names)
+    matches = []
+    for process in psutil.process_iter(["cmdline"]):
+        line = process.info["cmdline"] or []
+        if line and Path(line[0]).name.startswith(wanted) and any(text in word for word in line[1:]):
+            matches.append(process)
+    return matches
