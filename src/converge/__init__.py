@@ -1,0 +1,1 @@
+"""Learn the Kubernetes reconciliation loop in Python."""

@@ -1,0 +1,39 @@
+"""The ``converge`` command. Each module holds the commands of one idea; what is heavy is imported when it is used."""
+
+import signal
+import sys
+from typing import NoReturn
+
+import typer
+
+from converge.cli import clusters, labs
+from converge.cluster.errors import ClusterError
+
+app = typer.Typer(
+    name="converge",
+    help="Learn the Kubernetes reconciliation loop in Python, graded against a real API server.",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+clusters.register(app)
+labs.register(app)
+
+
+def _stop(number: int, _: object) -> NoReturn:
+    raise SystemExit(128 + number)  # so that what was begun is tidied up, as after Ctrl-C
+
+
+def main() -> None:
+    """Run the command line; an error that we foresee is a message, not a traceback."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _stop)
+    try:
+        app()
+    except ClusterError as error:
+        print(f"converge: {error}", file=sys.stderr)
+        sys.exit(3)
+    except KeyboardInterrupt:
+        print("\nconverge: interrupted; type the same again to go on", file=sys.stderr)
+        sys.exit(130)

@@ -1,0 +1,87 @@
+"""`converge verify`: the grader graded."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from converge.cli.terminal import console, progress
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from converge.grader.verify import Trial
+
+GREEN, RED = 0, 1
+
+
+def verify(
+    labs: Annotated[list[str] | None, typer.Argument(metavar="[LAB]...", help="Labs; all of them by default.")] = None,
+    report: Annotated[Path, typer.Option("--json", help="Where the whole result goes.")] = Path("build/verify.json"),
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Solutions once, of each mutant only the check that must find it.")
+    ] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Every problem in full.")] = False,
+) -> None:
+    """Grade the grader: skeletons earn nothing, solutions everything, each mutant fails at its check.
+
+    Examples: [bold]converge verify 03[/], [bold]converge verify[/] (all labs), [bold]converge verify 06 -v[/],
+    [bold]converge verify --quick[/] (as [bold]make test[/] does).
+
+    Exit status: 0 all as it should be, 1 something is not.
+    """
+    from rich.table import Table
+    from rich.text import Text
+
+    from converge.grader import course as courses
+    from converge.grader.verify import Verification
+    from converge.grader.verify import verify as verify_lab
+
+    course = courses.load()
+    chosen = [course.find(name) for name in labs] if labs else [lab for lab in course.labs if lab.skeleton.exists()]
+    if any(lab.kind == "operator" for lab in chosen):
+        from converge import cluster
+
+        cluster.ensure()
+    done: list[Verification] = []
+    with progress() as say:
+        for lab in chosen:
+            count = 0
+
+            def told(trial: Trial, lab: courses.Lab = lab) -> None:
+                nonlocal count
+                count += 1
+                mark = "✗" if trial.problems else "✓"
+                say(f"{lab.slug}: {count} runs, {trial.subject} {mark}")
+
+            done.append(verify_lab(course, lab, told, quick=quick))
+    table = Table(box=None)
+    for title in ("lab", "skeleton", "solution", "mutants", "variants", "files", "time"):
+        table.add_column(title, justify="right" if title == "time" else "left")
+    for each in done:
+        cells = [share(each.of(kind)) for kind in ("labs", "solutions", "mutant", "variant")]
+        files = Text("✓", "green") if not each.problems else Text(f"{len(each.problems)} ✗", "red")
+        table.add_row(each.lab, *cells, files, f"{each.seconds:.0f} s")
+    console.print(table)
+    for each in done:
+        for problem in each.problems:
+            console.print(Text(f"{each.lab}: {problem}"), soft_wrap=True)
+        for trial in each.trials:
+            for problem in trial.problems:
+                first, *rest = problem.splitlines()
+                shown = "\n".join([first, *(rest if verbose else rest[:12])])
+                console.print(Text(f"{each.lab}, {trial.subject}: {shown}"), soft_wrap=True)
+    report.parent.mkdir(parents=True, exist_ok=True)
+    report.write_text(json.dumps([each.to_json() for each in done], indent=2) + "\n")
+    raise typer.Exit(GREEN if all(each.passed for each in done) else RED)
+
+
+def share(trials: list[Trial]) -> Text:
+    """How many of these runs went as they should."""
+    from rich.text import Text
+
+    good = sum(not trial.problems for trial in trials)
+    return Text(f"{good}/{len(trials)}", "green" if good == len(trials) and trials else "red")

@@ -1,0 +1,80 @@
+"""`converge watch`: grade again at every save."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from converge.cli.check import LabArgument, choose, grade
+from converge.cli.terminal import console
+
+# File systems whose changes no event announces.
+SILENT = {"9p", "nfs", "nfs4", "cifs", "smb3", "smbfs", "fuse.sshfs", "vboxsf", "fuse.vmhgfs-fuse", "drvfs"}
+
+
+def watch(
+    lab: LabArgument = None,
+    poll: Annotated[
+        bool, typer.Option("--poll", help="Look at the file all the time: not every disk announces changes.")
+    ] = False,
+) -> None:
+    """Grade again at every save; with no LAB, the first lab that is not passed yet. Ctrl-C ends it.
+
+    Examples: [bold]converge watch[/], [bold]converge watch 03 --poll[/].
+    """
+    from converge.grader import course as courses
+
+    course = courses.load()
+    (chosen, *_), number = choose(course, lab, upto=False)
+    facts = [chosen.check(number)] if number else list(chosen.checks)
+    system = file_system(chosen.skeleton)
+    if system in SILENT and not poll:
+        console.print(f"[yellow]Changes on a {system} file system are not announced; looking at the file instead.[/]")
+        poll = True
+    try:
+        for _ in changes(chosen.skeleton, poll, also=chosen.beside):
+            if console.is_terminal:
+                console.clear()
+            grade(course, chosen, facts, "labs")
+            console.print(f"\nWatching {courses.relative(chosen.skeleton)}; Ctrl-C ends it.", style="dim")
+    except KeyboardInterrupt:
+        raise typer.Exit(0) from None
+
+
+def changes(file: Path, poll: bool, also: Collection[str] = ()) -> Iterator[None]:
+    """Now, and after each save. Editors replace files, so the directory is watched."""
+    from watchfiles import watch as watch_files
+
+    saves = watch_files(
+        file.parent,
+        watch_filter=lambda _, path: Path(path).name in (file.name, *also),
+        force_polling=poll or None,
+        poll_delay_ms=200,
+        debounce=100,
+        step=20,
+        rust_timeout=100,
+        yield_on_timeout=True,
+    )
+    next(saves)  # from here on it listens: a save during the first grading is not lost
+    yield
+    for saved in saves:
+        if saved:
+            yield
+
+
+def file_system(path: Path) -> str:
+    """The type of the file system that a path is on; empty where it cannot be told."""
+    try:
+        mounts = Path("/proc/mounts").read_text().splitlines()
+    except OSError:
+        return ""
+    points = {point: kind for _, point, kind, *_ in (line.split() for line in mounts)}
+    here = path.resolve()
+    for parent in (here, *here.parents):
+        if os.fspath(parent) in points:
+            return points[os.fspath(parent)]
+    return ""

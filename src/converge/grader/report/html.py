@@ -1,0 +1,55 @@
+"""One self-contained HTML page: every check, its explanation, its timeline. Nothing is fetched, nothing is run."""
+
+from __future__ import annotations
+
+from html import escape
+from pathlib import Path
+
+from converge.grader.report.text import explain
+from converge.grader.results import CheckResult, LabResult
+
+STYLE = """
+:root { color-scheme: light dark; --good: #1a7f37; --bad: #cf222e; --wait: #9a6700 }
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem }
+h1 { font-size: 1.4rem } h2 { font-size: 1.1rem; margin-top: 2rem }
+details { border-left: 3px solid var(--bad); margin: .4rem 0; padding: .1rem .8rem }
+details.passed { border-color: var(--good) } details:is(.not-started, .needs-kind) { border-color: var(--wait) }
+summary { cursor: pointer } summary b { float: right; font-weight: normal }
+pre { white-space: pre-wrap; overflow-wrap: anywhere; font-size: .85rem }
+iframe { width: 100%; height: 26rem; border: 1px solid #8884 }
+"""
+
+
+def page(labs: list[LabResult]) -> str:
+    """All labs on one page. Whatever a submission printed is escaped."""
+    points, most = sum(lab.points for lab in labs), sum(lab.max_points for lab in labs)
+    parts = [
+        "<!doctype html>\n<html lang=en><meta charset=utf-8>",
+        "<meta name=viewport content='width=device-width, initial-scale=1'>",
+        "<meta http-equiv=Content-Security-Policy content=\"default-src 'none'; style-src 'unsafe-inline'; "
+        "frame-src 'self' data:; img-src data:\">",
+        f"<title>Converge: {points}/{most} points</title><style>{STYLE}</style>",
+        f"<h1>Converge: {points}/{most} points</h1>",
+    ]
+    for lab in labs:
+        parts.append(f"<h2>{lab.lab[:2]} {escape(lab.title)}: {lab.points}/{lab.max_points} points</h2>")
+        if lab.trouble:
+            parts.append(f"<pre>{escape(lab.trouble)}</pre>")
+        parts += [check_part(check) for check in lab.checks]
+    return "\n".join(parts) + "\n</html>\n"
+
+
+def check_part(check: CheckResult) -> str:
+    kind = str(check.status).replace(" ", "-")
+    body = "" if check.passed else f"<pre>{escape(explain(check.status, check.parts, indent=''))}</pre>"
+    if not check.passed and check.lesson:
+        body += f"<p>Lesson: <code>{escape(check.lesson)}</code></p>"
+    if check.timeline and Path(check.timeline).is_file():
+        drawn = escape(Path(check.timeline).read_text(encoding="utf-8"), quote=True)
+        body += f'<iframe sandbox title="Timeline" srcdoc="{drawn}"></iframe>'
+    is_open = "" if check.passed else " open"
+    points = f", {check.points}/{check.max_points}" if check.asked else ""
+    return (
+        f"<details class={kind}{is_open}><summary>{escape(check.title)} "
+        f"<b>{check.status}{points}</b></summary>{body}</details>"
+    )

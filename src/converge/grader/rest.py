@@ -1,0 +1,90 @@
+"""When is the world at rest? When no rollout is under way and the operator has stopped writing.
+
+An operator that watches is at rest after a short quiet; one that polls, after it has looked twice more and found
+nothing to do. Both are evidence: nothing here waits for a time that was guessed.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from converge.grader.patience import patience
+from converge.grader.waiting import interruptions
+
+if TYPE_CHECKING:
+    from converge.grader.namespace import Namespace
+    from converge.grader.operator import Operator
+    from converge.grader.recorder import Recorder
+
+QUIET = 0.3  # seconds without a write and without a change of a rollout
+LOOKS = 2  # lists of a poller after its last write
+
+
+def wait_for_rest(operator: Operator, within: float, unless: Callable[[], bool] = lambda: False) -> bool:
+    """Wait until rollouts are done and the operator is silent, counted from now at the earliest.
+
+    False when `within` seconds were not enough, or as soon as `unless` says so.
+    """
+    deadline = time.monotonic() + patience(within)
+    called = operator.recorder.mark()
+    before: Any = None
+    still_since = time.monotonic()
+    while True:
+        rollouts = states(operator.namespace)
+        if rollouts != before or not all(done for _, done in rollouts) or operator.busy():
+            before, still_since = rollouts, time.monotonic()
+        if time.monotonic() - still_since >= QUIET and silent(operator.recorder, called):
+            return True
+        if unless() or time.monotonic() >= deadline:
+            return False
+        for interruption in interruptions:
+            interruption()
+        time.sleep(0.08)
+
+
+def silent(recorder: Recorder, called: float) -> bool:
+    """Whether the operator has done nothing for a while, and has looked around since if looking is its way."""
+    watching = bool(recorder.watches())
+    # A leader renews its Lease for as long as it lives: that is no unrest.
+    asked = [each for each in recorder.requests if each.resource != "leases"]
+    acts = [each for each in asked if each.is_write or (watching and not each.is_watch)]
+    if any(each.duration is None and not each.fault for each in acts):
+        return False
+    last = max((each.time + (each.duration or 0) for each in acts), default=0.0)
+    last = max(last, called, max((event.time for event in recorder.events), default=0.0))
+    if watching:
+        return recorder.mark() - last >= QUIET
+    looks = [each for each in recorder.reads(verb="list") if each.time > last and each.duration is not None]
+    return len(looks) > LOOKS  # the first of them may belong to the very pass that wrote
+
+
+def states(namespace: Namespace) -> list[tuple[str, bool]]:
+    """Each rollout's version and whether it has come to its end, good or bad."""
+    stuck = {owner for pod in namespace.list("Pod") if cannot_start(pod) for owner in owners(pod)}
+    found = []
+    for kind in ("Deployment", "StatefulSet"):
+        for each in namespace.list(kind):
+            replica_sets = {owner["metadata"]["uid"] for owner in namespace.list("ReplicaSet")} if stuck else set()
+            done = rolled_out(each) or bool(stuck & ({each["metadata"]["uid"]} | replica_sets))
+            found.append((each["metadata"]["uid"] + each["metadata"]["resourceVersion"], done))
+    return sorted(found)
+
+
+def rolled_out(workload: dict[str, Any]) -> bool:
+    """Whether a Deployment or StatefulSet runs what its spec asks for, and nothing older."""
+    spec, status = workload["spec"], workload.get("status", {})
+    if status.get("observedGeneration") != workload["metadata"]["generation"] or spec.get("paused"):
+        return bool(spec.get("paused"))
+    wanted = spec.get("replicas", 1)
+    return all(status.get(count, 0) == wanted for count in ("replicas", "updatedReplicas", "availableReplicas"))
+
+
+def cannot_start(pod: dict[str, Any]) -> bool:
+    waiting = [each.get("state", {}).get("waiting", {}) for each in pod.get("status", {}).get("containerStatuses", [])]
+    return any(each.get("reason") in ("ErrImagePull", "ImagePullBackOff", "CrashLoopBackOff") for each in waiting)
+
+
+def owners(obj: dict[str, Any]) -> list[str]:
+    return [reference["uid"] for reference in obj["metadata"].get("ownerReferences", [])]

@@ -1,0 +1,161 @@
+"""The commands as a learner types them: exit codes, messages, files."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from converge import cluster
+from converge.cli import app
+from converge.grader import course as courses
+
+ROOT = courses.load().root
+
+
+def converge(*arguments, course=ROOT, text=None):
+    return subprocess.run(
+        [str(Path(sys.executable).with_name("converge")), *arguments],
+        env={**os.environ, "CONVERGE_COURSE": str(course), "COLUMNS": "100", "NO_COLOR": "1"},
+        input=text,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.fixture
+def course(tmp_path):
+    """A course of one lab, with a git history of one commit."""
+    for path in ("labs/03_workqueue", "solutions/03_workqueue", "tests/labs"):
+        (tmp_path / path).mkdir(parents=True)
+    for path in ("labs/03_workqueue/workqueue.py", "solutions/03_workqueue/workqueue.py", "course.toml"):
+        (tmp_path / path).write_text((ROOT / path).read_text())
+    (tmp_path / "tests/labs/test_03_workqueue.py").write_text(
+        '''from converge.grader import check, expect
+
+
+@check(points=2)
+def test_duplicate_adds_collapse(lab):
+    """Adding a waiting key again changes nothing."""
+    queue = lab.WorkQueue()
+    queue.add("a")
+    queue.add("a")
+    expect(len(queue), 1, when="a was added twice", hint="ask whether it is dirty")
+'''
+    )
+    git = ["git", "-C", str(tmp_path), "-c", "user.name=x", "-c", "user.email=x@example.org"]
+    for command in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "course"]):
+        subprocess.run([*git, *command], check=True)
+    return tmp_path
+
+
+def lab_file(course):
+    return course / "labs/03_workqueue/workqueue.py"
+
+
+def test_a_skeleton_exits_1_and_says_not_started(course):
+    done = converge("check", "03", course=course)
+    assert done.returncode == 1
+    assert "not started: TODO 1: WorkQueue.add" in done.stdout
+    assert "\x1b" not in done.stdout
+
+
+def test_a_right_answer_exits_0_and_is_remembered(course):
+    lab_file(course).write_text((course / "solutions/03_workqueue/workqueue.py").read_text())
+    done = converge("check", "workqueue", course=course)
+    assert (done.returncode, "2/2 points" in done.stdout) == (0, True)
+    progress = json.loads(converge("progress", "--json", course=course).stdout)
+    assert next(row for row in progress if row["lab"] == "03_workqueue")["passed"] is True
+
+
+def test_a_typo_exits_2_and_suggests(course):
+    done = converge("check", "worqueue", course=course)
+    assert done.returncode == 2
+    assert "Did you mean workqueue?" in done.stderr
+
+
+def test_a_file_that_does_not_parse_shows_the_line(course):
+    lab_file(course).write_text("class WorkQueue:\n    def add(self, key:\n")
+    done = converge("check", "03", course=course)
+    assert done.returncode == 1
+    assert "workqueue.py, line 2" in done.stdout
+    assert "Traceback" not in done.stdout
+
+
+def test_an_error_of_the_grader_exits_4(course):
+    (course / "tests/labs/test_03_workqueue.py").write_text(
+        'from converge.grader import check\n\n\n@check(points=1)\ndef test_it(lab):\n    """It works."""\n    1 / 0\n'
+    )
+    done = converge("check", "03", course=course)
+    assert done.returncode == 4
+    assert "not in your code" in done.stdout
+
+
+def test_a_check_that_skips_is_no_pass(course):
+    (course / "tests/labs/test_03_workqueue.py").write_text(
+        "import pytest\n\nfrom converge.grader import check\n\n\n@check(points=1)\ndef test_it(lab):\n"
+        '    """It works."""\n    pytest.skip("not today")\n'
+    )
+    assert converge("check", "03", course=course).returncode == 4
+
+
+def test_a_check_of_containers_asks_for_a_cluster_where_they_run(course):
+    (course / "tests/labs/test_03_workqueue.py").write_text(
+        "from converge.grader import check\n\n\n@check(points=1, kubelet=True)\ndef test_it():\n"
+        '    """Containers run."""\n\n\n@check(points=2)\ndef test_all_else():\n    """All else is well."""\n'
+    )
+    done = converge("check", "03", course=course)
+    real = cluster.ensure().pods_are_real
+    assert done.returncode == 0
+    assert ("3/3 points · 2 passed" if real else "2/2 points · 1 passed, 1 needs kind") in done.stdout
+    assert converge("check", "03.1", course=course).returncode == (0 if real else 1)
+
+
+def test_json_is_all_that_is_printed(course):
+    done = converge("check", "03", "--json", course=course)
+    (result,) = json.loads(done.stdout)
+    assert (result["points"], result["max_points"], result["passed"]) == (0, 2, False)
+
+
+def test_files_are_written(course, tmp_path):
+    files = {name: tmp_path / "out" / name for name in ("html", "gradescope", "classroom50", "junit")}
+    converge("check", "03", *(word for name, path in files.items() for word in (f"--{name}", str(path))), course=course)
+    assert all(path.stat().st_size > 100 for path in files.values())
+
+
+def test_hints_come_one_after_the_other(course):
+    shown = [converge("hint", "03", course=course).stdout for _ in range(4)]
+    assert ["hint 1 of 3" in shown[0], "hint 2 of 3" in shown[1], "hint 3 of 3" in shown[2]] == [True] * 3
+    assert shown[3] == shown[2]
+
+
+def test_the_solution_opens_after_a_pass(course):
+    assert converge("diff", "03", course=course).returncode == 2
+    assert "deque" not in converge("diff", "03", course=course).stdout
+
+
+def test_reset_shows_asks_and_keeps_a_copy(course):
+    skeleton = lab_file(course).read_text()
+    lab_file(course).write_text(skeleton + "\nmine = 1\n")
+    assert converge("reset", "03", course=course, text="n\n").returncode == 1
+    assert "mine = 1" in lab_file(course).read_text()
+    done = converge("reset", "03", "--yes", course=course)
+    assert "-mine = 1" in done.stdout
+    assert lab_file(course).read_text() == skeleton
+    (backup,) = (course / ".converge/backups").iterdir()
+    assert "mine = 1" in backup.read_text()
+
+
+def test_every_command_has_an_example():
+    runner = CliRunner()
+    for command in ("check", "watch", "hint", "show", "diff", "reset", "progress", "list", "verify", "outside"):
+        assert "Example" in runner.invoke(app, [command, "--help"]).output, command
+
+
+def test_the_list_is_the_manifest():
+    rows = json.loads(converge("list", "--json").stdout)
+    assert [row["lab"] for row in rows] == [lab.slug for lab in courses.load().labs]

@@ -1,0 +1,195 @@
+"""Driving a submission in its own process: calls, answers, threads, and all that can go wrong over there."""
+
+import threading
+
+import pytest
+
+from converge.grader import Answer
+from converge.grader.library import Library, Raised
+from converge.grader.verdict import Failure, NotStarted, TookTooLong
+
+SUBMISSION = """
+import threading
+import time
+
+
+class Box:
+    limit = 3
+
+    def __init__(self, items=(), on_change=None, clock=time.monotonic):
+        self.items = list(items)
+        self.on_change = on_change
+        self.clock = clock
+        self.gate = threading.Event()
+
+    def __len__(self):
+        return len(self.items)
+
+    def __contains__(self, item):
+        return item in self.items
+
+    def put(self, item):
+        self.items.append(item)
+        if self.on_change:
+            return self.on_change(item, total=len(self.items))
+
+    def take(self):
+        return self.items.pop() if self.items else None
+
+    def wait(self):
+        self.gate.wait()
+        return "woken"
+
+    def wake(self):
+        self.gate.set()
+
+    def now(self):
+        return self.clock()
+
+    def broken(self):
+        return {}["missing"]
+
+    def todo(self):
+        raise NotImplementedError("TODO 4: Box.todo")
+
+    def count(self):
+        seen = len(self.items)
+        self.items.append(seen)
+        return seen
+
+    def huge(self):
+        return "x" * 10_000_000
+
+    def everything(self):
+        return {"a": [1, 2.5, None, True], "b": {"c": ("d",)}, "e": {1, 2}}
+
+
+def same(box, other):
+    return box is other
+
+
+def fork_off(message):
+    raise SystemExit(message)
+"""
+
+
+@pytest.fixture
+def lab(tmp_path):
+    (tmp_path / "box.py").write_text(SUBMISSION)
+    made = Library(tmp_path / "box.py", tmp_path)
+    yield made
+    made._close()
+
+
+def test_objects_stay_over_there_and_are_used_from_here(lab):
+    box = lab.Box(["a"])
+    box.put("b")
+    assert len(box) == 2
+    assert "b" in box
+    assert box.limit == 3
+    assert box.everything() == {"a": [1, 2.5, None, True], "b": {"c": ["d"]}, "e": {1, 2}}
+    assert lab.same(box, box) is True
+    assert lab.same(box, lab.Box()) is False
+
+
+def test_functions_of_a_check_are_called_from_over_there(lab):
+    heard = []
+    box = lab.Box(on_change=lambda item, total: heard.append((item, total)) or f"{item}!")
+    assert box.put("a") == "a!"
+    assert heard == [("a", 1)]
+
+
+def test_exceptions_of_a_check_s_function_arrive_over_there(lab):
+    def refuse(item, total):
+        raise ValueError("not this one")
+
+    outcome = lab.Box(on_change=refuse).put.outcome("a")
+    assert isinstance(outcome, Raised)
+    assert (outcome.type, outcome.text) == ("ValueError", "not this one")
+
+
+def test_a_clock_stands_still(lab):
+    clock = lab.clock()
+    box = lab.Box(clock=clock)
+    before = box.now()
+    clock.advance(2.5)
+    assert box.now() - before == 2.5
+
+
+def test_a_call_can_wait_while_another_is_made(lab):
+    box = lab.Box()
+    waiting = box.wait.start()
+    assert not waiting.finished(within=0.05)
+    box.wake()
+    assert waiting.result(within=5) == "woken"
+
+
+def test_each_thread_has_a_thread_over_there(lab):
+    box, answers = lab.Box(), []
+    waiter = threading.Thread(target=lambda: answers.append(box.wait()))
+    waiter.start()
+    box.wake()
+    waiter.join(5)
+    assert answers == ["woken"]
+
+
+def test_a_play_is_one_round_trip(lab):
+    box = lab.Box()
+    steps = [(box.put, "a"), (box.take,), (box.put, Answer(1)), (box.take,), (box.put, Answer(0)), (box.broken,)]
+    *answers, last = lab.play(steps)
+    assert answers == [None, "a", None, "a", None]
+    assert last.type == "KeyError"
+
+
+def test_two_calls_meet_at_every_line(lab):
+    answers = []
+    for line in range(1, 9):
+        box = lab.Box()
+        reached, both = lab.interrupt((box.count,), (box.count,), line)
+        if not reached:
+            break
+        answers.append(both)
+    assert (0, 0) in answers  # the race of count() is found
+    assert (1, 0) in answers
+    assert not reached
+
+
+def test_an_exception_fails_the_check_and_names_the_line(lab):
+    with pytest.raises(Failure, match=r"Box.broken\(\) raised KeyError: 'missing'") as caught:
+        lab.Box().broken()
+    assert "in broken: return {}" in caught.value.seen[0]
+
+
+def test_a_todo_is_not_started(lab):
+    with pytest.raises(NotStarted, match="TODO 4"):
+        lab.Box().todo()
+
+
+def test_a_name_that_is_gone_is_told(lab):
+    with pytest.raises(Failure, match=r"box.py has no Crate"):
+        lab.Crate()
+
+
+def test_an_answer_that_is_too_large_is_refused(lab):
+    with pytest.raises((Failure, TookTooLong)):
+        lab.Box().huge()
+
+
+def test_sys_exit_ends_the_call_and_not_the_process(lab):
+    with pytest.raises(Failure, match="SystemExit"):
+        lab.fork_off("bye")
+    assert len(lab.Box()) == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("def broken(:\n    pass\n", "SyntaxError"),
+        ("import no_such_module_anywhere\n", "ModuleNotFoundError"),
+        ("raise NotImplementedError('TODO 1: all of it')\n", "TODO 1"),
+    ],
+)
+def test_a_file_that_does_not_import_is_told(tmp_path, text, says):
+    (tmp_path / "bad.py").write_text(text)
+    with pytest.raises((Failure, NotStarted), match=says):
+        Library(tmp_path / "bad.py", tmp_path)

@@ -1,0 +1,95 @@
+"""The service outside the cluster keeps records, and is slow, failing or down when told to be."""
+
+import json
+import time
+import urllib.error
+import urllib.request
+
+import pytest
+
+from converge.grader.outside import Outside
+from converge.records import Records
+
+
+@pytest.fixture
+def service():
+    made = Outside()
+    yield made
+    made.down()
+
+
+def ask(service, method, path, body=None):
+    data = json.dumps(body).encode() if body is not None else None
+    request = urllib.request.Request(service.url + path, data=data, method=method)
+    try:
+        with urllib.request.urlopen(request, timeout=10) as answer:
+            return answer.status, answer.read()
+    except urllib.error.HTTPError as error:
+        return error.code, error.read()
+
+
+def test_records_come_and_go(service):
+    assert ask(service, "PUT", "/records/shop.example", {"target": "a"})[0] == 201
+    assert ask(service, "PUT", "/records/shop.example", {"target": "b"})[0] == 200
+    assert json.loads(ask(service, "GET", "/records/shop.example")[1]) == {"target": "b"}
+    assert ask(service, "DELETE", "/records/shop.example")[0] == 204
+    assert ask(service, "DELETE", "/records/shop.example")[0] == 404
+    assert service.records == {}
+
+
+def test_it_fails_as_often_as_it_is_told(service):
+    service.fail(503, times=2)
+    assert [ask(service, "GET", "/records")[0] for _ in range(3)] == [503, 503, 200]
+    assert [each.status for each in service.requests] == [503, 503, 200]
+
+
+def test_it_fails_until_it_is_healed(service):
+    service.fail(500)
+    assert {ask(service, "GET", "/records")[0] for _ in range(3)} == {500}
+    service.heal()
+    assert ask(service, "GET", "/records")[0] == 200
+
+
+def test_it_fails_for_one_host_alone(service):
+    service.fail(422, host="bad.example")
+    service.fail(503, times=1, host="ill.example")
+    hosts = ("good", "bad", "ill", "ill", "bad")
+    assert [ask(service, "PUT", f"/records/{host}.example", {})[0] for host in hosts] == [201, 422, 503, 201, 422]
+    service.heal()
+    assert ask(service, "PUT", "/records/bad.example", {})[0] == 201
+
+
+def test_it_is_slow_for_one_host_alone(service):
+    service.slow(60, host="slow.example")
+    began = time.monotonic()
+    assert ask(service, "PUT", "/records/quick.example", {})[0] == 201
+    with pytest.raises(TimeoutError):
+        urllib.request.urlopen(f"{service.url}/records/slow.example", timeout=0.1)
+    assert time.monotonic() - began < 30
+    service.heal()
+    assert ask(service, "GET", "/records/slow.example")[0] == 404
+
+
+def test_some_names_are_never_registered(service):
+    assert ask(service, "PUT", "/records/shop.invalid", {})[0] == 422
+    assert ask(service, "GET", "/records/shop.invalid")[0] == 404
+
+
+def test_it_keeps_a_caller_waiting_who_would_not_wait_in_silence(service):
+    impatient = Records(service.url, timeout=0.8)
+    service.slow(1.5, alive=True)
+    impatient.put("shop.example", {})
+    service.slow(1.5)
+    with pytest.raises(OSError, match="timed out"):
+        impatient.all()
+
+
+def test_it_goes_down_and_comes_back_at_the_same_place(service):
+    url = service.url
+    ask(service, "PUT", "/records/a.example", {})
+    service.down()
+    with pytest.raises(urllib.error.URLError):
+        ask(service, "GET", "/records")
+    service.up()
+    assert service.url == url
+    assert ask(service, "GET", "/records/a.example")[0] == 200

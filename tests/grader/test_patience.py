@@ -1,0 +1,31 @@
+"""A busy machine gets more time, an idle one no less than was asked for."""
+
+import os
+
+import pytest
+
+from converge.grader.patience import MOST, patience
+
+
+@pytest.fixture
+def crowd(monkeypatch: pytest.MonkeyPatch):
+    def set_load(per_processor: float) -> None:
+        monkeypatch.setattr(os, "getloadavg", lambda: (per_processor * 4, 0.0, 0.0))
+        monkeypatch.setattr(os, "cpu_count", lambda: 4)
+
+    return set_load
+
+
+def test_an_idle_machine_waits_as_long_as_was_said(crowd) -> None:
+    crowd(0.1)
+    assert patience(8) == 8
+
+
+def test_twice_as_many_processes_as_processors_take_twice_as_long(crowd) -> None:
+    crowd(2)
+    assert patience(8) == 16
+
+
+def test_there_is_an_end_to_it(crowd) -> None:
+    crowd(1000)
+    assert patience(8) == 8 * MOST
