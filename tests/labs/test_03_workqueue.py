@@ -1,0 +1,551 @@
+"""Checks of lab 03, easiest first. Each docstring is the line that the learner reads."""
+
+import random
+import threading
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+
+from converge.grader import Answer, check, eventually, expect, fail, smallest
+
+
+def keys(count):
+    """Keys that no submission can know beforehand."""
+    return [f"ns-{random.randrange(10**6)}/web-{number}" for number in range(count)]
+
+
+@check(points=2, section="keys-not-events")
+def test_duplicate_adds_collapse(lab):
+    """Adding a waiting key again changes nothing."""
+    queue, (key,) = lab.WorkQueue(), keys(1)
+    for _ in range(3):
+        queue.add(key)
+    expect(
+        len(queue),
+        1,
+        when=f"{key} was added 3 times before get()",
+        hint="add() has to ask whether the key is already dirty.",
+    )
+
+
+@check(points=1, section="keys-not-events")
+def test_keys_come_out_in_order(lab):
+    """Keys come out in the order they went in, and then there are none."""
+    queue, added = lab.WorkQueue(), keys(5)
+    for key in added:
+        queue.add(key)
+    expect(
+        [queue.get(timeout=0) for _ in added],
+        added,
+        when="five keys were added, then taken with get()",
+        hint="First in, first out: append at one end, popleft at the other.",
+    )
+    expect(
+        queue.get(timeout=0),
+        None,
+        when="every key was taken, and get(timeout=0) was called again",
+        hint="With nothing to hand out, get() returns None once its timeout has passed.",
+    )
+
+
+@check(points=2, section="one-key-one-worker")
+def test_a_held_key_is_not_handed_out_twice(lab):
+    """A key that a worker holds goes to no other worker."""
+    queue, (key, other) = lab.WorkQueue(), keys(2)
+    queue.add(key)
+    queue.get(timeout=0)
+    queue.add(key)
+    queue.add(other)
+    expect(
+        [queue.get(timeout=0), queue.get(timeout=0)],
+        [other, None],
+        when=f"one worker held {key}, it was added again, then {other} was added, and two more workers asked",
+        hint="A key in `processing` must not wait in line, however often it is added.",
+    )
+
+
+@check(points=3, section="one-key-one-worker")
+def test_a_change_during_processing_is_not_lost(lab):
+    """A key added while a worker holds it comes back after done(), once."""
+    queue, (key,) = lab.WorkQueue(), keys(1)
+    queue.add(key)
+    queue.get(timeout=0)
+    queue.add(key)
+    queue.add(key)
+    queue.done(key)
+    expect(
+        queue.get(timeout=0),
+        key,
+        when=f"{key} was added twice during its processing, then done()",
+        hint="add() marks a held key dirty; done() must look at `dirty` again.",
+    )
+    queue.done(key)
+    expect(
+        queue.get(timeout=0),
+        None,
+        when=f"{key} was then taken again and done(), with nothing added since",
+        hint="Two adds during processing are one more round, not two: what is taken is no longer dirty.",
+    )
+
+
+@check(points=1, section="one-key-one-worker")
+def test_done_is_the_end(lab):
+    """After done(), a key that nobody added again stays away, and a new add brings it back."""
+    queue, (key,) = lab.WorkQueue(), keys(1)
+    queue.add(key)
+    queue.done(queue.get(timeout=0))
+    expect(
+        queue.get(timeout=0),
+        None,
+        when=f"{key} was taken and done(), and nobody added it again",
+        hint="done() puts a key back only if it is dirty; get() is what takes it out of `dirty`.",
+    )
+    queue.add(key)
+    expect(
+        queue.get(timeout=0),
+        key,
+        when=f"{key} was done(), then added once more",
+        hint="done() has to take the key out of `processing`, or no add can ever put it in line again.",
+    )
+
+
+@check(points=2, section="waiting")
+def test_get_waits_for_a_key(lab):
+    """get() waits for a key, wakes up for it, and gives up after its timeout."""
+    queue, (key,) = lab.WorkQueue(), keys(1)
+    worker = queue.get.start()
+    if worker.finished(within=0.1):
+        fail(
+            when="get() was called without a timeout on an empty queue",
+            expected="it waits until a key is added",
+            got=f"it returned {worker.result()!r} at once",
+            hint="Without a timeout, get() sleeps on the condition until somebody notifies it.",
+        )
+    queue.add(key)
+    if not worker.finished(within=2):
+        fail(
+            when=f"a worker slept in get() and {key} was added",
+            expected="the worker wakes up with the key",
+            got="it still slept 2 s later",
+            hint="add() has to notify the condition on which get() sleeps.",
+        )
+    expect(worker.result(), key, when=f"a worker slept in get() and {key} was added")
+    expect(
+        queue.get(timeout=0.05),
+        None,
+        when="get(timeout=0.05) was called and no key came",
+        hint="Return None when the timeout has passed.",
+    )
+
+
+@check(points=1, section="waiting")
+def test_done_wakes_a_worker(lab):
+    """done() wakes a sleeping worker when the key was added meanwhile."""
+    queue, (key,) = lab.WorkQueue(), keys(1)
+    queue.add(key)
+    queue.get(timeout=0)
+    queue.add(key)
+    worker = queue.get.start()
+    worker.finished(within=0.05)
+    queue.done(key)
+    if not worker.finished(within=2):
+        fail(
+            when=f"{key} was added while one worker held it and another slept in get(); then done()",
+            expected="the sleeping worker gets the key",
+            got="it still slept 2 s later",
+            hint="done() puts the key back in line, so it has to notify too.",
+        )
+    expect(worker.result(), key, when="done() put a key back in line")
+
+
+@check(points=2, section="later")
+def test_a_delayed_key_comes_when_it_is_due(lab):
+    """add_after() hands a key out when it is due, not before, and the earlier one first."""
+    clock, (soon, late) = lab.clock(), keys(2)
+    queue = lab.WorkQueue(clock=clock)
+    queue.add_after(late, 20)
+    queue.add_after(soon, 10)
+    clock.advance(9.5)
+    expect(
+        queue.get(timeout=0),
+        None,
+        when=f"add_after({soon!r}, 10) was called and 9.5 s passed on the queue's clock",
+        hint="A delayed key is not waiting yet. Compare its due time with self.clock().",
+    )
+    clock.advance(0.5)
+    expect(
+        queue.get(timeout=0),
+        soon,
+        when="0.5 s later, its 10 s were over",
+        hint="get() has to move what is due from `delayed` to `waiting` before it looks for a key.",
+    )
+    clock.advance(30)
+    expect(queue.get(timeout=0), late, when=f"add_after({late!r}, 20) was called and 40 s passed")
+    queue.done(late)
+    clock.advance(100)
+    expect(
+        queue.get(timeout=0),
+        None,
+        when=f"{late} was done(), and 100 s more passed",
+        hint="A delayed key that came is no longer delayed: take it off the heap.",
+    )
+
+
+@check(points=2, section="later")
+def test_a_sleeping_worker_wakes_for_a_delayed_key(lab):
+    """A worker that sleeps in get() wakes up by itself when a delayed key is due."""
+    queue, (key,) = lab.WorkQueue(), keys(1)
+    worker = queue.get.start()
+    worker.finished(within=0.05)
+    queue.add_after(key, 0.1)
+    if not worker.finished(within=3):
+        fail(
+            when=f"a worker slept in get() and add_after({key!r}, 0.1) was called",
+            expected="the worker has the key about 0.1 s later",
+            got="it still slept after 3 s",
+            hint="get() may sleep only until the first due time, and add_after() has to wake whoever sleeps longer.",
+        )
+    expect(worker.result(), key, when=f"add_after({key!r}, 0.1) was called")
+
+
+def retry_delays(lab, queue, clock, key, count):
+    """How long each of `count` retries of a key took on the queue's clock, in steps of half the base delay."""
+    delays = []
+    for _ in range(count):
+        queue.add_rate_limited(key)
+        waited = 0.0
+        while (got := queue.get(timeout=0)) is None and waited < 100:
+            clock.advance(0.5)
+            waited += 0.5
+        expect(got, key, when=f"add_rate_limited({key!r}) was called and {waited:g} s passed")
+        queue.done(key)
+        delays.append(waited)
+    return delays
+
+
+@check(points=2, section="backoff")
+def test_backoff_doubles_and_is_capped(lab):
+    """add_rate_limited() waits twice as long for each retry of a key, up to the cap."""
+    clock, (key, other) = lab.clock(), keys(2)
+    queue = lab.WorkQueue(clock=clock, base_delay=1.0, max_delay=10.0)
+    expect(
+        retry_delays(lab, queue, clock, key, 6),
+        [1.0, 2.0, 4.0, 8.0, 10.0, 10.0],
+        when="a key was retried 6 times with base_delay=1 and max_delay=10",
+        hint="The n-th retry waits base_delay * 2 ** n, and never longer than max_delay.",
+    )
+    expect(
+        retry_delays(lab, queue, clock, other, 1),
+        [1.0],
+        when="another key was then retried for the first time",
+        hint="Count the retries of each key separately: one sick object must not slow down the others.",
+    )
+    expect(queue.num_requeues(key), 6, when="the first key had been retried 6 times")
+
+
+@check(points=1, section="backoff")
+def test_a_key_may_fail_for_days(lab):
+    """A key that has failed thousands of times still waits max_delay and no longer."""
+    clock, (key,) = lab.clock(), keys(1)
+    queue = lab.WorkQueue(clock=clock, base_delay=1.0, max_delay=10.0)
+    outcomes = lab.play([(queue.add_rate_limited, key)] * 3000)
+    broken = next((outcome for outcome in outcomes if outcome is not None), None)
+    expect(
+        broken,
+        None,
+        when="add_rate_limited() was called 3000 times for one key",
+        hint="2 ** 1100 does not fit a float. Cap the exponent, or stop doubling at max_delay.",
+    )
+    clock.advance(10)
+    expect(queue.get(timeout=0), key, when="a key had failed 3000 times, and max_delay=10 passed")
+
+
+@check(points=2, section="backoff")
+def test_forget_starts_again(lab):
+    """After forget(), the next backoff of that key starts from base_delay."""
+    clock, (key, other) = lab.clock(), keys(2)
+    queue = lab.WorkQueue(clock=clock, base_delay=1.0, max_delay=100.0)
+    retry_delays(lab, queue, clock, key, 3)
+    retry_delays(lab, queue, clock, other, 2)
+    queue.forget(key)
+    expect(
+        [*retry_delays(lab, queue, clock, key, 2), *retry_delays(lab, queue, clock, other, 1)],
+        [1.0, 2.0, 4.0],
+        when="a key failed 3 times, another one twice; the first succeeded (forget), and both failed again",
+        hint="forget() drops the count of that one key, and of no other.",
+    )
+    expect(queue.forget.outcome("ns/never-failed"), None, when="forget() was called for a key that never failed")
+
+
+@check(points=3, section="shutting-down")
+def test_shut_down_lets_everybody_go(lab):
+    """shut_down() wakes every sleeping worker, hands out what still waits, and takes nothing new."""
+    queue, sleeping, (held, waiting, new) = lab.WorkQueue(), lab.WorkQueue(), keys(3)
+    workers = [sleeping.get.start() for _ in range(3)]
+    workers[-1].finished(within=0.1)
+    sleeping.shut_down()
+    awake = sum(worker.finished(within=1) for worker in workers)
+    expect(
+        awake,
+        3,
+        when="three workers slept in get() and shut_down() was called",
+        hint="notify() wakes one sleeper; a shutdown concerns all of them.",
+    )
+    expect([worker.result() for worker in workers], [None] * 3, when="the queue was empty and shut down")
+    queue.add(held)
+    queue.get(timeout=0)
+    queue.add(waiting)
+    queue.shut_down()
+    queue.add(new)
+    queue.done(held)
+    expect(
+        [queue.get(timeout=1), queue.get(timeout=1)],
+        [waiting, None],
+        when="a key waited, shut_down() was called, another key was added, and workers asked for more",
+        hint="After a shutdown add() does nothing, and get() returns None only when nothing waits any more.",
+    )
+
+
+def scenarios(lab, key):
+    """Two calls about one key that may meet on two threads; each time on a new queue."""
+    for name in ("add, add", "done, add", "get, get", "add, get", "get, add"):
+        first, second = name.split(", ")
+
+        def meet(line, first=first, second=second):
+            queue = lab.WorkQueue()
+            if "done" in first or first == second == "get":
+                queue.add(key)
+            if first == "done":
+                queue.get(timeout=0)
+            call = {"add": (queue.add, key), "done": (queue.done, key), "get": (queue.get, 0)}
+            reached, answers = lab.interrupt(call[first], call[second], line)
+            return reached, [*answers, queue.get(timeout=0), queue.get(timeout=0)].count(key)
+
+        yield (
+            f"{first}({'' if first == 'get' else repr(key)})",
+            f"{second}({'' if second == 'get' else repr(key)})",
+            meet,
+        )
+
+
+@check(points=3, section="one-key-one-worker", timeout=60)
+def test_calls_that_meet(lab):
+    """Two threads call at the same moment, at each line of the code: the key is handed out once."""
+    (key,) = keys(1)
+    for first, second, meet in scenarios(lab, key):
+        reached, line = True, 0
+        while reached and line < 40:
+            line += 1
+            reached, handed_out = meet(line)
+            expect(
+                handed_out,
+                1,
+                when=f"{second} of another thread came before line number {line} that {first} ran, with one key; "
+                "then workers asked for keys, and it was counted how often they got that one",
+                hint="Hold the condition from the first look to the last change: between two lines, others run.",
+            )
+
+
+@check(points=2, section="one-key-one-worker", timeout=40)
+def test_eight_workers(lab):
+    """Eight workers and two producers: no key is lost, none is held twice at once."""
+    lab.shake(random.randrange(10**6))
+    queue, work = lab.WorkQueue(), keys(2)
+    held, overlaps, last_seen, counting = Counter(), [], {}, threading.Lock()
+
+    added, finished = Counter(), threading.Event()
+
+    def worker():
+        while not finished.is_set():
+            key = queue.get(timeout=0.2)
+            if key is None:
+                continue
+            with counting:
+                held[key] += 1
+                if held[key] > 1:
+                    overlaps.append(key)
+                last_seen[key] = added[key]  # every add that this round can know of
+            time.sleep(0.001)  # the work
+            with counting:
+                held[key] -= 1
+            queue.done(key)
+
+    def producer():
+        for _ in range(200):
+            key = random.choice(work)
+            with counting:
+                added[key] += 1
+            queue.add(key)
+
+    with ThreadPoolExecutor(10) as threads:
+        workers = [threads.submit(worker) for _ in range(8)]
+        producers = [threads.submit(producer) for _ in range(2)]
+        try:
+            for each in producers:
+                each.result()
+            settled = eventually(lambda: overlaps or dict(last_seen) == dict(added), within=5)
+        finally:
+            finished.set()
+        for each in workers:
+            each.result()
+    if overlaps:
+        fail(
+            when="8 workers took keys while 2 producers added them",
+            expected="a key is held by one worker at a time",
+            got=f"{overlaps[0]} was held by two workers at once",
+            hint="Hold the condition around everything that get() and done() do, not around parts of it.",
+        )
+    if not settled:
+        lost = [key for key in work if last_seen.get(key, 0) < added[key]]
+        fail(
+            when=f"2 producers added 2 keys {sum(added.values())} times in all while 8 workers took them",
+            expected="after the last add of each key, some worker takes it once more",
+            got=f"{lost[0]} was added {added[lost[0]]} times; no worker took it after the last add",
+            hint="Hold the condition while you look at `dirty` and change it: between the two, another thread runs.",
+        )
+
+
+class Model:
+    """What a right queue may answer, whatever its design.
+
+    Keys that were added are in order (`line`). Keys that became due are somewhere in the line (`loose`), since
+    queues differ in when they look at the clock. A key that was both added and delayed may come a second time
+    or not: both client-go (yes) and controller-runtime's priority queue (no) are right.
+    """
+
+    def __init__(self):
+        self.now = 0
+        self.line, self.held = [], set()
+        self.loose, self.again, self.later = {}, {}, {}  # key -> must it come?
+        self.failures = Counter()
+
+    def add(self, key):
+        self.later = {(due, each): must and each != key for (due, each), must in self.later.items()}
+        if key in self.held:
+            self.again[key] = "line"
+        elif key in self.loose:
+            self.loose[key] = True
+        elif key not in self.line:
+            self.line.append(key)
+
+    def add_after(self, key, delay):
+        pending = [due for due, each in self.later if each == key]
+        coming = pending or key in self.line or key in self.loose or key in self.again
+        moment = (self.now + delay, key)
+        self.later[moment] = self.later.get(moment, False) or not coming
+        if pending and self.now + delay < min(pending) and any(self.later[due, key] for due in pending):
+            self.later.update({(due, key): due == self.now + delay for due in [*pending, self.now + delay]})
+
+    def add_rate_limited(self, key):
+        self.add_after(key, min(2 ** self.failures[key], 8))
+        self.failures[key] += 1
+
+    def forget(self, key):
+        del self.failures[key]
+
+    def advance(self, seconds):
+        self.now += seconds
+        for due, key in sorted(self.later):
+            if due > self.now:
+                continue
+            must = self.later.pop((due, key))
+            if key in self.held:
+                self.again.setdefault(key, must)
+            elif key not in self.line:
+                self.loose[key] = must or self.loose.get(key, False)
+
+    def done(self, key):
+        self.held.discard(key)
+        again = self.again.pop(key, None)
+        if again == "line":
+            self.line.append(key)
+        elif again is not None:
+            self.loose[key] = again
+
+    def may_get(self):
+        musts = [*self.line[:1], *(key for key, must in self.loose.items() if must)]
+        maybes = [key for key, must in self.loose.items() if not must]
+        return musts + maybes + ([] if musts else [None])
+
+    def got(self, key):
+        if key is not None:
+            self.line = [each for each in self.line if each != key]
+            self.loose.pop(key, None)
+            self.held.add(key)
+
+
+def random_program():
+    """Calls in random order, more often than not about one key; done() lets go of every key that is held."""
+
+    def call():
+        key, seconds = random.choice("aab"), random.randint(1, 5)
+        return random.choice(
+            [
+                *[("get",)] * 3,
+                *[("done",)] * 2,
+                ("add", key),
+                ("advance", seconds),
+                ("add_after", key, seconds),
+                ("add_rate_limited", key),
+                ("forget", key),
+            ]
+        )
+
+    return [call() for _ in range(40)]
+
+
+def compare(model, calls, answers):
+    """Follow the calls with the model up to the first difference."""
+    made = []
+    for (name, *arguments), answer in zip(calls, answers, strict=False):
+        if name == "done":
+            arguments = [answers[arguments[0].step]]
+            if arguments == [None]:
+                continue
+        if name == "get":
+            may = model.may_get()
+            made.append(f"get(timeout=0)  → {answer!r}")
+            if answer not in may:
+                return made, "returns " + " or ".join(map(repr, may)), repr(answer)
+            model.got(answer)
+            continue
+        made.append(f"{name}({', '.join(map(repr, arguments))})")
+        if name == "advance":
+            made[-1] = f"… {arguments[0]} s pass on the queue's clock"
+        if answer is not None:
+            return made, "returns None", repr(answer)
+        getattr(model, name)(*arguments)
+    if len(answers) < len(calls):
+        return [*made, f"{calls[len(answers)][0]}(…)"], "returns", "it never came back"
+    return None
+
+
+@check(points=4, section="every-order", timeout=60)
+def test_any_order_of_calls(lab):
+    """Whatever the order of calls, the queue answers as the model of a right queue does."""
+
+    def first_difference(program):
+        """Make the calls; None, or those up to the first wrong answer, what was right, and what came."""
+        model, clock = Model(), lab.clock()
+        queue = lab.WorkQueue(clock=clock, base_delay=1.0, max_delay=8.0)
+        calls, steps, held = [], [], []
+        for name, *arguments in program:
+            if name == "get":
+                held.append(len(steps))
+            # done() lets go of every key that was taken so far; what a get() did not bring is left out.
+            for given in [[Answer(held.pop(0))] for _ in held[:]] if name == "done" else [arguments]:
+                method = clock.advance if name == "advance" else getattr(queue, name)
+                calls.append((name, *given))
+                steps.append((method, *([0] if name == "get" else given)))
+        answers = lab.play(steps)
+        return compare(model, calls, answers)
+
+    broken = smallest(random_program, first_difference)
+    if broken:
+        made, wanted, got = broken
+        fail(
+            when="these calls were made, the shortest that show it:\n" + "\n".join(made),
+            expected=f"the last call {wanted}",
+            got=got,
+            hint="Follow `waiting`, `dirty`, `processing` and `delayed` through these calls on paper.",
+        )
