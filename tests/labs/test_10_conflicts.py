@@ -1,0 +1,306 @@
+"""Checks of lab 10, easiest first. Each docstring is the line that the learner reads."""
+
+import itertools
+import random
+import secrets
+import threading
+
+from converge.grader import attacks, check, eventually, expect
+from converge.grader.recorder import writes
+from converge.runtime import Conflict
+
+TICKET = "tickets.converge.example/"
+SERVED = "converge.example/served"
+OLD, NEW = "registry.old.example/", "registry.example/"
+SOON = 5.0  # seconds; what is refused a few times comes back within a tenth of one
+
+
+def annotations(app):
+    return dict(app.now()["metadata"].get("annotations", {}))
+
+
+def tickets(app):
+    """The tickets that still wait."""
+    return sorted(key for key in annotations(app) if key.startswith(TICKET))
+
+
+def desk(app):
+    """What the WebApp says of its tickets: as many words as a report needs."""
+    return {"served": int(annotations(app).get(SERVED, "0")), "tickets that wait": len(tickets(app))}
+
+
+def put_tickets(app, count):
+    """Somebody puts tickets on a WebApp: keys of their own, so no version is needed."""
+    some = {TICKET + secrets.token_hex(4): "" for _ in range(count)}
+    app.namespace.patch("WebApp", app.name, {"metadata": {"annotations": some}})
+
+
+def count_elsewhere(app, times=1):
+    """Another desk adds to the same counter, and does it right: with the version, again after a 409."""
+    for _ in range(times):
+        while True:
+            webapp = app.now()
+            known = webapp["metadata"].setdefault("annotations", {})
+            known[SERVED] = str(int(known.get(SERVED, "0")) + 1)
+            try:
+                app.namespace.client.replace(webapp, field_manager="another-desk")
+                break
+            except Conflict:
+                continue
+
+
+def served(app, count, *, when, hint):
+    """Wait until so many are counted and none waits."""
+    eventually(lambda: desk(app), {"served": count, "tickets that wait": 0}, within=SOON, when=when, hint=hint)
+
+
+def pauses(refused, now):
+    """The times between refused writes, and since the last of them."""
+    return [b - a for a, b in itertools.pairwise([*(write.time for write in list(refused)), now])]
+
+
+def old_image(field="shop"):
+    return f"{OLD}{field}:{random.randint(1, 99)}"
+
+
+@check(points=2, section="read-change-write")
+def test_tickets_are_served(operator, namespace):
+    """Tickets are taken away and counted; every other annotation stays."""
+    app = namespace.webapp()
+    note = {"cost.example/centre": namespace.new_name(), f"my-{TICKET}1": "no ticket"}
+    namespace.patch("WebApp", app.name, {"metadata": {"annotations": note, "labels": {"team": "blue"}}})
+    count = random.randint(2, 5)
+    put_tickets(app, count)
+    operator.start()
+    served(app, count, when=f"a WebApp had {count} tickets", hint="serve_tickets() removes each and counts each.")
+    more = random.randint(1, 3)
+    put_tickets(app, more)
+    served(app, count + more, when=f"{more} more tickets came", hint="Add to the number that is there.")
+    found = {key: annotations(app).get(key) for key in note} | app.now()["metadata"].get("labels", {})
+    expect(
+        found,
+        note | {"team": "blue"},
+        when="tickets were served on a WebApp with annotations and a label of others",
+        hint="Write back what you have read, with your change in it. A PUT of less removes the rest.",
+    )
+
+
+@check(points=2, section="read-change-write")
+def test_images_are_migrated(operator, namespace):
+    """Images of the old registry are rewritten, in both fields; nothing else of the spec is touched."""
+    sidecar, elsewhere = old_image("logger"), f"mirror.example/{OLD}shop:1"
+    moved = namespace.webapp(image=old_image(), sidecar=sidecar, labels={"a": "b"})
+    kept = namespace.webapp(image=elsewhere)
+    operator.start()
+    want = moved.spec | {
+        "image": NEW + moved.spec["image"].removeprefix(OLD),
+        "sidecar": NEW + sidecar.removeprefix(OLD),
+    }
+    eventually(
+        lambda: moved.now()["spec"],
+        want,
+        within=SOON,
+        when="a WebApp named the old registry in image and sidecar",
+        hint="migrate_images() replaces the beginning of the name, and only that.",
+    )
+    again = old_image()
+    moved.edit(image=again)
+    eventually(
+        lambda: moved.now()["spec"]["image"],
+        NEW + again.removeprefix(OLD),
+        within=SOON,
+        when="its user set an image of the old registry again",
+        hint="Each pass looks at what the spec says now.",
+    )
+    expect(
+        kept.now()["spec"], kept.spec, when=f"another WebApp had the image {elsewhere}", hint="It does not begin so."
+    )
+
+
+@check(points=2, section="read-change-write")
+def test_at_rest_nothing_is_written(operator, namespace):
+    """Nothing is written when there is no ticket and no old image, however often the WebApp is touched."""
+    plain = namespace.webapp()
+    app = namespace.webapp(image=old_image())
+    put_tickets(app, 1)
+    operator.start()
+    served(app, 1, when="a ticket was put on a WebApp", hint="First of all, tickets are served.")
+    operator.settle()
+    expect(
+        [str(each) for each in operator.recorder.writes("WebApp", name=plain.name)],
+        [],
+        when="a WebApp had neither annotations nor an old image",
+        hint="If the change leaves the object as it was, there is nothing to write: not even an empty map.",
+    )
+    attacks.zero_writes_at_rest(
+        operator, app, hint="If the change leaves the object as it was, there is nothing to write."
+    )
+
+
+@check(points=2, section="409-means-read-again", incident="ngrok/ngrok-operator#773")
+def test_a_refused_write_is_made_again(operator, namespace, recorder):
+    """A write that is refused with 409 is made again, and what it counts is counted once."""
+    app = namespace.webapp(image=old_image())
+    count = random.randint(2, 4)
+    put_tickets(app, count)
+    refused = recorder.fail(writes("WebApp", name=app.name), status=409, times=3)
+    operator.start()
+    when = f"a WebApp had {count} tickets, and three writes were refused with 409"
+    hint = "A 409 has changed nothing. Who ignores it waits for an event that does not come: read, change, write again."
+    served(app, count, when=when, hint=hint)
+    expect(len(refused.fired), 3, when=when, hint=hint)
+    want = NEW + app.spec["image"].removeprefix(OLD)
+    eventually(lambda: app.now()["spec"]["image"], want, within=SOON, when=when, hint=hint)
+
+
+@check(points=3, section="apply-the-change-again", incident="RamenDR/ramen#2338")
+def test_another_desk_counts_between_read_and_write(operator, namespace, recorder):
+    """Whoever counts between the operator's read and its write is not undone, and no ticket of that moment is lost."""
+    app = namespace.webapp()
+    operator.start()
+    operator.settle()
+    mine, theirs, late = random.randint(2, 4), 3, 2
+
+    def meanwhile():
+        count_elsewhere(app)
+        if len(faster.fired) <= late:
+            put_tickets(app, 1)
+
+    faster = recorder.meanwhile(writes("WebApp", name=app.name), meanwhile, times=theirs)
+    put_tickets(app, mine)
+    served(
+        app,
+        mine + late + theirs,
+        when=f"{mine} tickets were put on a WebApp, {late} more came while the operator was writing, and each of its "
+        f"first {theirs} writes was preceded by somebody else who added 1 to the counter",
+        hint="After a 409 the object that you hold is of the past. Read it anew and make the change again on what you "
+        "find; a new resourceVersion on the old object only hides what you undo.",
+    )
+
+
+@check(points=3, section="when-a-patch-needs-no-version")
+def test_a_user_edits_the_spec_between_read_and_write(operator, namespace, recorder):
+    """An edit of the spec between the operator's read and its write stays, also one of the very field it migrates."""
+    newer, elsewhere = old_image("newer"), f"other.example/shop:{random.randint(1, 99)}"
+    hint = (
+        "The new image follows from the one that you have read. If that is no longer there, nor is the reason to write."
+    )
+    operator.start()
+    for image, want in ((newer, NEW + newer.removeprefix(OLD)), (elsewhere, elsewhere)):
+        app = namespace.webapp(replicas=1)
+        user = recorder.meanwhile(
+            writes("WebApp", name=app.name), lambda app=app, image=image: app.edit(image=image, replicas=7)
+        )
+        first = old_image("first")
+        app.edit(image=first)
+        eventually(lambda user=user: user.fired, when=f"the image was set to {first}", expected="a write", hint=hint)
+        eventually(
+            lambda app=app: {key: app.now()["spec"][key] for key in ("image", "replicas")},
+            {"image": want, "replicas": 7},
+            within=SOON,
+            when=f"the image was {first}, and its user set image={image} and replicas=7 while the operator was writing",
+            hint=hint,
+        )
+        operator.settle()
+        expect(
+            app.now()["spec"]["image"],
+            want,
+            when=f"the image was {first}, then {image}, and the operator came to rest",
+            hint=hint,
+        )
+
+
+@check(points=3, section="apply-the-change-again")
+def test_two_writers_count_together(operator, namespace):
+    """Two writers count at the same time, N each; the sum is 2N."""
+    app = namespace.webapp()
+    operator.start()
+    number = random.randint(20, 30)
+    other = threading.Thread(target=count_elsewhere, args=(app, number), daemon=True)
+    other.start()
+    for _ in range(number):
+        put_tickets(app, 1)
+    other.join()
+    served(
+        app,
+        2 * number,
+        when=f"{number} tickets came one by one, while another desk added 1 to the same counter {number} times",
+        hint="Each write must say which version it was made from, so that the server can refuse it.",
+    )
+
+
+@check(points=2, section="one-write")
+def test_a_crash_counts_nothing_twice(operator, namespace):
+    """Killed after any of its writes and started again, it has counted each ticket once."""
+
+    def make():
+        app = namespace.webapp(image=old_image())
+        put_tickets(app, 3)
+        return app
+
+    def wrong(app):
+        found, image = desk(app), app.now()["spec"]["image"]
+        right = found == {"served": 3, "tickets that wait": 0} and image.startswith(NEW)
+        return "" if right else f"of 3 tickets: {found}; image {image}"
+
+    attacks.crash_after_every_write(
+        operator,
+        make=make,
+        wrong=wrong,
+        within=SOON,
+        hint="To take the ticket and to count it must be one write: between two there is room for a crash.",
+    )
+
+
+@check(points=2, section="one-write")
+def test_a_lost_answer_counts_nothing_twice(operator, namespace, recorder):
+    """When the answer to a write is lost, each ticket is still counted once."""
+    app = namespace.webapp()
+    operator.start()
+    lost = recorder.lose_answer(writes("WebApp", name=app.name))
+    put_tickets(app, 4)
+    hint = "You cannot know whether it was done. Read again: the tickets that are still there are the ones to count."
+    when = "4 tickets came; the server did the write, and its answer was lost"
+    eventually(lambda: lost.fired, when=when, expected="a write of the WebApp", hint=hint)
+    served(app, 4, when=when, hint=hint)
+    operator.settle()
+    expect(desk(app)["served"], 4, when=when, hint=hint)
+
+
+@check(points=3, section="how-often")
+def test_retries_are_bounded(operator, namespace, recorder):
+    """WebApps whose writes are always refused do not keep the operator from the others."""
+    sick = [namespace.webapp() for _ in range(8)]
+    for app in sick:
+        put_tickets(app, 1)
+    names = {app.name for app in sick}
+    refusing = recorder.fail(writes("WebApp", where=lambda write: write.name in names), status=409, times=None)
+    operator.start()
+    eventually(
+        lambda: {write.name for write in refusing.fired} == names,
+        within=SOON,
+        when=f"every write of {len(names)} WebApps was refused with 409",
+        expected="a write of each",
+        hint="A retry that never gives up keeps its worker for ever, and there are only so many workers.",
+    )
+    well = namespace.webapp()
+    put_tickets(well, 2)
+    served(
+        well,
+        2,
+        when=f"every write of {len(names)} WebApps was refused with 409, and another one got 2 tickets",
+        hint="After a few attempts let the Conflict out: the work queue tries again later, and longer each time.",
+    )
+    last = sick.pop()
+    still = recorder.fail(writes("WebApp", name=last.name), status=409, times=None)
+    refusing.remove()
+    for app in sick:
+        served(app, 1, when="writes were no longer refused", hint="Giving up for now must not be giving up for good.")
+    eventually(
+        lambda: sum(pause >= 0.3 for pause in pauses(still.fired, recorder.mark())) >= 2,
+        within=SOON,
+        when=f"every write of {last} was still refused with 409",
+        expected="attempts that grow rarer: two pauses of 0.3 s at least",
+        hint="Attempt after attempt at full speed is what the work queue's backoff is there to prevent.",
+        seen=lambda: f"{len(still.fired)} writes of it",
+    )
