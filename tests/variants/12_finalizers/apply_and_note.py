@@ -1,0 +1,81 @@
+"""Server-side apply: finalizers are a set, so each writer applies its own. A note on the WebApp remembers the hosts."""
+
+import json
+from urllib.error import HTTPError
+
+from converge.records import Records
+from converge.runtime import Manager, NotFound, Request
+from converge.webapp import WEBAPP, children_reconciler
+
+MINE, NOTE, MANAGER = "example.com/tidy-up", "example.com/hosts", "registrar"
+
+
+class Registrar:
+    def __init__(self, client) -> None:
+        self.client = client
+        self.records = Records()
+        self.children = children_reconciler(client)
+
+    def reconcile(self, request: Request) -> None:
+        try:
+            webapp = self.client.get(*WEBAPP, request.name, request.namespace)
+        except NotFound:
+            return
+        going = webapp["metadata"].get("deletionTimestamp")
+        wanted = None if going else webapp["spec"].get("register")
+        noted = json.loads(webapp["metadata"].get("annotations", {}).get(NOTE, "[]"))
+        bound = MINE in webapp["metadata"].get("finalizers", [])
+        if wanted and not (bound and wanted in noted):
+            noted = sorted({*noted, wanted})
+            self.apply(webapp, {"finalizers": [MINE], "annotations": {NOTE: json.dumps(noted)}})
+            bound = True
+        if not going:
+            self.children.reconcile(request)
+        if not bound:
+            return
+        for host in noted:
+            if host != wanted:
+                self.remove(host, webapp)
+        if wanted:
+            self.make(wanted, webapp)
+        if not wanted:
+            self.apply(webapp, {})
+        elif noted != [wanted]:
+            self.apply(webapp, {"finalizers": [MINE], "annotations": {NOTE: json.dumps([wanted])}})
+
+    def apply(self, webapp: dict, ours: dict) -> None:
+        identity = {key: webapp["metadata"][key] for key in ("name", "namespace", "uid")}
+        try:
+            self.client.apply(
+                {"apiVersion": WEBAPP[0], "kind": WEBAPP[1], "metadata": identity | ours}, MANAGER, force=True
+            )
+        except NotFound:
+            pass
+
+    def owner(self, host: str):
+        try:
+            return self.records.get(host)["owner"]
+        except HTTPError as error:
+            if error.code == 404:
+                return None
+            raise
+
+    def remove(self, host: str, webapp: dict) -> None:
+        if self.owner(host) == webapp["metadata"]["uid"]:
+            try:
+                self.records.delete(host)
+            except HTTPError as error:
+                if error.code != 404:
+                    raise
+
+    def make(self, host: str, webapp: dict) -> None:
+        owner = self.owner(host)
+        if owner is None:
+            self.records.put(host, {"owner": webapp["metadata"]["uid"]})
+        elif owner != webapp["metadata"]["uid"]:
+            raise ValueError(f"{host} belongs to {owner}")
+
+
+def setup(manager: Manager) -> None:
+    controller = manager.controller(Registrar(manager.client)).for_(*WEBAPP)
+    controller.owns("apps/v1", "Deployment").owns("v1", "Service")
