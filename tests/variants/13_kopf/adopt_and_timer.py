@@ -1,0 +1,58 @@
+"""kopf's own tools: `adopt`, `patch.status`, and a quick timer instead of events of the children."""
+
+from typing import Any
+from urllib.error import HTTPError
+
+import kopf
+
+from converge.records import Records
+from converge.runtime import Client
+from converge.webapp import assess, desired_children, ensure, keep_record, remove_records
+
+WEBAPP = ("converge.example", "v1", "webapps")
+OURS = ("Available", "Progressing", "Degraded")
+
+
+@kopf.on.startup()
+def configure(settings: kopf.OperatorSettings, memo: kopf.Memo, **_: Any) -> None:
+    settings.scanning.disabled = True
+    settings.execution.max_workers = 16
+    memo.client = Client()
+    memo.records = Records()
+
+
+@kopf.timer(*WEBAPP, interval=1, backoff=1)
+@kopf.on.create(*WEBAPP, backoff=1)
+@kopf.on.update(*WEBAPP, backoff=1)
+def serve(body: kopf.Body, meta: kopf.Meta, patch: kopf.Patch, memo: kopf.Memo, **_: Any) -> None:
+    if "deletionTimestamp" in meta:
+        return
+    webapp, live = dict(body), {}
+    for child in desired_children(webapp):
+        kopf.adopt(child, owner=body, strict=True)
+        live[child["kind"]] = ensure(memo.client, child)
+    status, before = assess(webapp, live["Deployment"]), webapp.get("status", {})
+    others = [each for each in before.get("conditions", []) if each["type"] not in OURS]
+    status["conditions"] = others + status["conditions"]
+    if {**before, **status} != before:
+        patch.status.update(status)
+
+
+@kopf.on.create(*WEBAPP, field="spec.register", value=kopf.PRESENT)
+@kopf.on.resume(*WEBAPP, field="spec.register", value=kopf.PRESENT)
+@kopf.on.update(*WEBAPP, field="spec.register", new=kopf.PRESENT)
+def register(body: kopf.Body, retry: int, memo: kopf.Memo, **_: Any) -> None:
+    try:
+        keep_record(memo.records, dict(body))
+    except HTTPError as error:
+        if 400 <= error.code < 500:
+            kopf.event(body, type="Warning", reason="NotRegistered", message=f"{body['spec']['register']}: {error}")
+            raise kopf.PermanentError(str(error)) from error
+        raise kopf.TemporaryError(str(error), delay=min(0.5 * 2**retry, 5)) from error
+    except OSError as error:
+        raise kopf.TemporaryError(str(error), delay=min(0.5 * 2**retry, 5)) from error
+
+
+@kopf.on.delete(*WEBAPP, field="spec.register", value=kopf.PRESENT, backoff=1)
+def unregister(body: kopf.Body, memo: kopf.Memo, **_: Any) -> None:
+    remove_records(memo.records, dict(body))
