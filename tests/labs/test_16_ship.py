@@ -1,0 +1,640 @@
+"""Checks of lab 16, easiest first. Each docstring is the line that the learner reads.
+
+The operator runs here as the account of the learner's own manifest, with the rights of the learner's own Role. Each
+replica has a recorder of its own, so that it can be told who did what.
+"""
+
+import json
+import re
+import secrets
+import shlex
+import socket
+import sys
+import urllib.error
+import urllib.request
+from itertools import product
+
+import pytest
+import yaml
+
+from converge.grader import check, eventually, expect, fail, never
+from converge.grader.identity import token_of, wait_for_rights, write_kubeconfig
+from converge.grader.operator import Operator
+from converge.grader.recorder import Recorder, events, reads, requests, writes
+from converge.runtime import ApiError
+
+NEEDED = ("ServiceAccount", "Role", "RoleBinding", "Deployment")
+WORK = ("Lease", "Event")  # what a replica may write without acting on anything
+
+
+# What is in the manifest
+
+
+@pytest.fixture
+def manifest(submission):
+    """The objects of the manifest, by kind."""
+    path = submission.with_name("manifest.yaml")
+    when = "manifest.yaml was read"
+    try:
+        found = [each for each in yaml.safe_load_all(path.read_text()) if each]
+        found = [item for each in found for item in (each["items"] if each.get("kind") == "List" else [each])]
+    except (OSError, AttributeError, KeyError, yaml.YAMLError) as error:
+        fail(when=when, expected="YAML documents beside ship.py", got=str(error))
+    for each in found:
+        if not isinstance(each, dict) or "kind" not in each or "name" not in (each.get("metadata") or {}):
+            fail(when=when, expected="objects with apiVersion, kind and metadata.name", got=json.dumps(each)[:300])
+    expect(
+        sorted({each["kind"] for each in found} & set(NEEDED)),
+        sorted(NEEDED),
+        when=f"{when}; of the kinds that are needed, it has these",
+        hint="An account, a Role, a RoleBinding that joins the two, and a Deployment that runs as the account.",
+    )
+    return found
+
+
+def of_kind(manifest, kind):
+    return [each for each in manifest if each["kind"] == kind]
+
+
+def pod_of(manifest):
+    """The Pod that the Deployment makes."""
+    return of_kind(manifest, "Deployment")[0]["spec"]["template"]["spec"]
+
+
+def container_of(manifest):
+    return pod_of(manifest)["containers"][0]
+
+
+def granted(manifest):
+    """Every right of the Roles as (verb, group, resource)."""
+    rules = [rule for role in of_kind(manifest, "Role") for rule in role.get("rules") or []]
+    return {
+        right
+        for rule in rules
+        for right in product(rule.get("verbs", []), rule.get("apiGroups", []), rule.get("resources", []))
+    }
+
+
+def deploy(namespace, manifest, kinds):
+    """Create the objects of these kinds as `kubectl apply -n` would."""
+    for each in manifest:
+        if each["kind"] not in kinds:
+            continue
+        named = each["metadata"].get("namespace", namespace.name)
+        body = {**each, "metadata": {**each["metadata"], "namespace": namespace.name}}
+        when = f"{each['kind']} {each['metadata']['name']} of manifest.yaml was applied"
+        hint = "Leave the namespace out: kubectl apply -n says it."
+        expect(named, namespace.name, when=f"{when}; its namespace", hint=hint)
+        try:
+            namespace.client.create(body)
+        except (ApiError, KeyError) as refused:
+            fail(when=when, expected="the API server takes it", got=str(refused))
+
+
+@pytest.fixture
+def kubeconfig(manifest, admin, namespace, recorder, tmp_path):
+    """The identity of the operator: the account of the manifest, and whatever its Role allows."""
+    deploy(namespace, manifest, ("ServiceAccount", "Role", "RoleBinding"))
+    account = pod_of(manifest).get("serviceAccountName")
+    accounts = [each["metadata"]["name"] for each in of_kind(manifest, "ServiceAccount")]
+    expect(
+        account in accounts,
+        True,
+        when="serviceAccountName of the Deployment's Pods was looked for among the ServiceAccounts of the manifest",
+        hint="A Pod that names no account runs as `default`, which may do nothing.",
+        seen=[f"serviceAccountName: {account}", f"ServiceAccounts: {accounts}"],
+    )
+    named = [
+        rule for role in of_kind(manifest, "Role") for rule in role.get("rules") or [] if "resourceNames" not in rule
+    ]
+    if named:
+        rule = {"group": named[0]["apiGroups"][0], "resources": named[0]["resources"], "verbs": named[0]["verbs"]}
+        wait_for_rights(admin, namespace.name, rule, account)
+    home = tmp_path / "operator"
+    home.mkdir()
+    return write_kubeconfig(home / "kubeconfig", recorder.url, token_of(admin, namespace.name, account), namespace.name)
+
+
+# Replicas
+
+
+@pytest.fixture
+def replicas(request, operator, namespace, cluster, course, submission, kubeconfig, tmp_path):
+    """A function that makes so many replicas, not started; the first is `operator`."""
+    made = []
+
+    def make(number, lease=15):
+        token = json.loads(kubeconfig.read_text())["users"][0]["user"]["token"]
+        for place in range(number):
+            each = operator
+            if place:
+                seen = Recorder(cluster.server, cluster.ca_file, title=f"replica {place + 1}").start()
+                home = tmp_path / f"replica-{place + 1}"
+                home.mkdir()
+                own = write_kubeconfig(home / "kubeconfig", seen.url, token, namespace.name)
+                each = Operator(course.of_checks(request.path), submission, namespace, own, seen)
+                each.environment = dict(operator.environment)
+                made.append(each)
+            each.environment |= {
+                "POD_NAME": f"webapp-operator-{secrets.token_hex(3)}",
+                "POD_NAMESPACE": namespace.name,
+                "PORT": str(free_port()),
+                "LEASE_SECONDS": str(lease),
+            }
+        return [operator, *made]
+
+    yield make
+    for each in made:
+        each.close()
+        each.recorder.stop()
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def leads(namespace, replica):
+    """Wait until a Lease has a holder, and this replica has written it."""
+    eventually(
+        lambda: any(holder(lease) for lease in namespace.list("Lease")) and lease_writes(replica),
+        when="the first replica was started",
+        expected=f"a Lease in {namespace} that it holds",
+        hint="Give the Manager a LeaderElection, and the account the right to write Leases.",
+    )
+
+
+def lease_writes(replica):
+    return [each for each in replica.recorder.writes("Lease") if (each.status or 500) < 300]
+
+
+def holder(lease):
+    return lease.get("spec", {}).get("holderIdentity")
+
+
+def acts(replica):
+    """What a replica has done besides saying who leads."""
+    return list(map(str, replica.recorder.writes(besides=WORK)))
+
+
+def served(namespace, app, *, when, hint, within=10):
+    eventually(
+        lambda: [namespace.get(kind, app.name) is not None for kind in ("Deployment", "Service")],
+        [True, True],
+        within=within,
+        when=f"{when}; are its Deployment and its Service there?",
+        hint=hint,
+    )
+
+
+def get(replica, path, host="127.0.0.1"):
+    """Status and text of a page; 0 if nothing answers."""
+    try:
+        with urllib.request.urlopen(f"http://{host}:{replica.environment['PORT']}{path}", timeout=5) as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as error:
+        return error.code, ""
+    except OSError as error:
+        return 0, str(error)
+
+
+@check(points=2, section="the-manifest")
+def test_the_manifest_fits_together(namespace, manifest):
+    """Account, Role, RoleBinding and Deployment are there, belong together, and the API server takes them."""
+    deploy(namespace, manifest, {each["kind"] for each in manifest})
+    roles = {each["metadata"]["name"] for each in of_kind(manifest, "Role")}
+    account = pod_of(manifest).get("serviceAccountName")
+    bound = [
+        each["metadata"]["name"]
+        for each in of_kind(manifest, "RoleBinding")
+        if each["roleRef"]["kind"] == "Role"
+        and each["roleRef"]["name"] in roles
+        and any(subject["kind"] == "ServiceAccount" and subject["name"] == account for subject in each["subjects"])
+    ]
+    expect(
+        bool(bound),
+        True,
+        when=f"a RoleBinding was looked for that gives a Role of the manifest to the Pods' account, {account}",
+        hint="roleRef names the Role, subjects names the account, serviceAccountName of the Pods names it too.",
+    )
+    number = of_kind(manifest, "Deployment")[0]["spec"].get("replicas", 1)
+    expect(number >= 2, True, when=f"replicas of the Deployment is {number}; is one in reserve?", hint="Two will do.")
+
+
+@check(points=1, section="exactly-these-rights", incident="hazelcast/hazelcast-platform-operator#390")
+def test_no_right_is_a_wildcard(manifest):
+    """No rule says `*`, and no right reaches beyond the namespace."""
+    beyond = [
+        f"{each['kind']} {each['metadata']['name']}" for each in manifest if each["kind"].startswith("ClusterRole")
+    ]
+    expect(beyond, [], when="ClusterRoles were looked for", hint="It acts in one namespace: a Role is enough.")
+    wild = sorted(
+        f"{verb} {group}/{resource}" for verb, group, resource in granted(manifest) if "*" in verb + group + resource
+    )
+    expect(
+        wild,
+        [],
+        when="the rules of the Role were read; those with a `*`",
+        hint="A wildcard gives also what will be invented next year. Name what you use.",
+    )
+    expect(
+        bool(granted(manifest)), True, when="rights were looked for in the Role", hint="Without any it can do nothing."
+    )
+
+
+@check(points=2, section="probes")
+def test_probes_and_metrics_answer(manifest, replicas, namespace):
+    """The probes of the manifest find what they ask for, from outside of the Pod too, and the metrics count."""
+    (replica,) = replicas(1)
+    replica.start()
+    container = container_of(manifest)
+    paths = {}
+    for probe in ("livenessProbe", "readinessProbe"):
+        asked = container.get(probe, {}).get("httpGet")
+        when = f"{probe} of the Deployment's container was read"
+        expect(bool(asked), True, when=f"{when}; does it ask by HTTP?", hint="httpGet, with a path and a port.")
+        named = {port.get("name"): port["containerPort"] for port in container.get("ports", [])}
+        port = {each["name"]: each.get("value") for each in container.get("env", [])}.get("PORT")
+        expect(
+            str(named.get(asked["port"], asked["port"])),
+            port,
+            when=f"{when}; its port, where the environment says PORT={port}",
+            hint="The port of a probe is a number, or the name of one of the container's ports.",
+        )
+        paths[probe] = asked["path"]
+    for probe, path in paths.items():
+        eventually(
+            lambda path=path: get(replica, path)[0],
+            200,
+            when=f"the operator ran, and GET {path} was sent to its PORT, as {probe} does",
+            hint="port=… makes the Manager serve /healthz, /readyz and /metrics.",
+        )
+    different = paths["livenessProbe"] != paths["readinessProbe"]
+    hint = "Alive is another question than ready: who restarts what is not ready yet makes it start over and over."
+    expect(different, True, when=f"the paths of the two probes were compared: {paths}", hint=hint)
+    if sys.platform == "linux":  # elsewhere there is only one loopback address
+        expect(
+            get(replica, paths["readinessProbe"], host="127.0.0.2")[0],
+            200,
+            when="the same was asked at another address of the machine",
+            hint="The kubelet comes from outside the Pod: listen on 0.0.0.0, not on 127.0.0.1.",
+        )
+    app = namespace.webapp(replicas=1)
+    served(namespace, app, when="a WebApp was created", hint="setup(manager) makes it the operator of lesson 12.")
+    eventually(
+        lambda: re.search(
+            r"^controller_runtime_reconcile_total\{.*\} [1-9]", get(replica, "/metrics")[1], re.MULTILINE
+        ),
+        when="a WebApp was served, and GET /metrics was sent to the same port",
+        expected="controller_runtime_reconcile_total with a number that is not 0",
+        hint="/metrics is beside the probes.",
+    )
+
+
+@check(points=2, section="probes", incident="nats-io/nats-operator#77")
+def test_it_is_ready_when_it_has_seen_everything(manifest, replicas, recorder):
+    """Before its caches are filled it is alive and not ready; a replica that waits for its turn is ready."""
+    first, second = replicas(2)
+    first.start()
+    slow = second.recorder.slow(reads("WebApp", verb="list"), seconds=3)
+    paths = [
+        container_of(manifest).get(probe, {}).get("httpGet", {}).get("path")
+        for probe in ("livenessProbe", "readinessProbe")
+    ]
+    second.start()  # it comes up with the other kinds
+    alive, ready = (get(second, path)[0] for path in paths)
+    expect(
+        {"alive": alive, "ready": "yes" if ready == 200 else "no"},
+        {"alive": 200, "ready": "no"},
+        when=f"the list of WebApps was slow, and {paths} were asked meanwhile",
+        hint="Liveness asks whether the process answers; readiness, whether it knows the world. Do not mix them up.",
+        seen=f"its readiness probe was answered with {ready}",
+    )
+    slow.remove()
+    eventually(
+        lambda: [get(each, paths[1])[0] for each in (first, second)],
+        [200, 200],
+        when="all lists had been answered; readiness of the leader, and of the replica that waits",
+        hint="A replica that waits for the Lease is ready, or no rollout of the operator would ever end.",
+    )
+
+
+@check(points=3, section="one-acts", incident="kubernetes/kubernetes#23731")
+def test_one_replica_acts(replicas, namespace):
+    """Of two replicas only one writes."""
+    first, second = replicas(2)
+    first.start()
+    leads(namespace, first)
+    second.start()
+    held = first.recorder.hold(events("WebApp"))  # the leader does not hear of it yet: who else would act?
+    app = namespace.webapp(replicas=1)
+    eventually(lambda: second.recorder.delivered("WebApp", name=app.name), within=5)
+    second.recorder.wait_quiet(0.5, deadline=3, ignoring=requests("Lease"))
+    expect(
+        acts(second),
+        [],
+        when="two replicas ran, the first held the Lease, and a WebApp was created of which only the second had heard "
+        "yet; what the second one wrote",
+        hint="One Lease for both, by the same name, and each replica under a name of its own: its POD_NAME.",
+    )
+    expect(
+        len([lease for lease in namespace.list("Lease") if holder(lease)]),
+        1,
+        when="the Leases that have a holder were counted",
+        hint="Replicas that look at different Leases all lead.",
+    )
+    held.release()
+    served(namespace, app, when="the first one heard of the WebApp", hint="The leader acts.")
+
+
+@check(points=3, section="one-acts", incident="open-telemetry/opentelemetry-operator#3058")
+def test_the_lease_is_handed_over_on_sigterm(replicas, namespace):
+    """When the leader is asked to stop, the other takes over at once, not after the time of the Lease."""
+    first, second = replicas(2, lease=300)
+    first.start()
+    leads(namespace, first)
+    second.start()
+    first.stop()
+    app = namespace.webapp(replicas=1)
+    served(
+        namespace,
+        app,
+        within=8,
+        when="the leader was stopped by SIGTERM, with LEASE_SECONDS=300, and a WebApp was created",
+        hint="manager.run() gives the Lease back when it has stopped. Nothing may end the process before that, and the "
+        "account needs the right to watch the Lease, to hear of it at once.",
+    )
+
+
+@check(points=2, section="one-acts", timeout=40)
+def test_a_dead_leader_is_replaced(replicas, namespace):
+    """When the leader is killed, the other takes over when the time of the Lease is over."""
+    second, first = replicas(2, lease=2)  # `operator` is the one that lives on
+    first.start()
+    leads(namespace, first)
+    second.start()
+    first.crash()
+    app = namespace.webapp(replicas=1)
+    served(
+        namespace,
+        app,
+        within=12,
+        when="the leader was killed, with LEASE_SECONDS=2, and a WebApp was created",
+        hint="LEASE_SECONDS is the lease_duration: how long the others wait for a leader that has fallen silent.",
+    )
+
+
+@check(points=3, section="a-leader-that-slept", incident="volcano-sh/kthena#1793", timeout=40)
+def test_a_leader_that_slept_does_not_act(replicas, namespace):
+    """A leader that was not given the processor for longer than its Lease does nothing when it wakes up."""
+    second, first = replicas(2, lease=2)
+    first.start()
+    leads(namespace, first)
+    second.start()
+    app = namespace.webapp(replicas=1)
+    served(namespace, app, when="two replicas ran, and a WebApp was created", hint="The leader acts.")
+    first.settle()
+    first.pause()
+    late = namespace.webapp(replicas=1)
+    served(
+        namespace, late, within=12, when="the leader hung, and a WebApp was created", hint="The other one takes over."
+    )
+    second.settle()
+    second.pause()  # so that what is to be done now is left for the one that should not do it
+    app.edit(port=app.spec["port"] + 1)
+    mark = first.recorder.mark()
+    first.resume()
+    never(
+        lambda: acts_before_leading(first, mark),
+        until=lambda: not first.running or leases_taken(first, mark),
+        within=4,
+        when="a leader hung for longer than its Lease, another took over, a WebApp was changed, and the first woke up",
+        expected="it writes nothing, before it holds the Lease again",
+        hint="Between two renewals a leader must stop by itself: renew_deadline is shorter than lease_duration, and "
+        "the manager asks the election before each pass.",
+    )
+    second.resume()
+
+
+def leases_taken(replica, mark):
+    return [each for each in lease_writes(replica) if each.time >= mark]
+
+
+def acts_before_leading(replica, mark):
+    """What a replica has done since, up to the moment at which the Lease was its own again."""
+    leading = min((each.time for each in leases_taken(replica, mark)), default=float("inf"))
+    return [str(each) for each in replica.recorder.since(mark).writes(besides=WORK) if each.time < leading]
+
+
+@check(points=3, section="the-end", incident="openshift/csi-operator#95")
+def test_it_stops_in_order(replicas, namespace):
+    """After SIGTERM it finishes the pass in hand, gives the Lease back and exits with 0."""
+    (replica,) = replicas(1)
+    replica.start()
+    leads(namespace, replica)
+    slow = replica.recorder.slow(writes("Service"), seconds=2.5)
+    app = namespace.webapp(replicas=1)
+    eventually(
+        lambda: slow.fired, when="a WebApp was created", expected="a write of its Service", hint="See lesson 12."
+    )
+    replica.stop()
+    expect(
+        {
+            "exit code": replica.exit_code,
+            "status of the WebApp, the last write of the pass": "written" if app.status else "not written",
+            "holder of the Lease": [holder(lease) or "nobody" for lease in namespace.list("Lease")],
+        },
+        {
+            "exit code": 0,
+            "status of the WebApp, the last write of the pass": "written",
+            "holder of the Lease": ["nobody"],
+        },
+        when="a pass was under way that took 2.5 s, and the operator got SIGTERM",
+        hint="manager.run() returns when the work in hand is done or its grace is over; the default of that is short. "
+        "A Lease is given back only when nothing acts any more.",
+    )
+
+
+def rights_used(*recorders):
+    """What was asked of the server and not refused, as (verb, group, resource)."""
+    used = set()
+    for each in (request for recorder in recorders for request in recorder.requests):
+        if not each.resource or each.status in (None, 401, 403):
+            continue
+        resource = "/".join(part for part in (each.resource, each.subresource) if part)
+        used.add(("patch" if each.verb == "apply" else each.verb, each.group, resource))
+        if each.verb == "apply" and each.status == 201:
+            used.add(("create", each.group, resource))
+        sent = each.sent if isinstance(each.sent, dict) else {}
+        owners = (sent.get("metadata") or {}).get("ownerReferences") or []
+        for owner in owners:
+            if owner.get("blockOwnerDeletion"):
+                group = owner["apiVersion"].partition("/")[0]
+                used.add(("update", group, f"{owner['kind'].lower()}s/finalizers"))
+    return used
+
+
+def everything(first, second, namespace, outside):
+    """Make the operator do all that it ever does."""
+    first.start()
+    leads(namespace, first)
+    second.start()
+    stranger = namespace.new_name()
+    ports = [{"port": 80}]
+    namespace.create({"kind": "Service", "metadata": {"name": stranger}, "spec": {"ports": ports}})
+    namespace.webapp(stranger, replicas=1)
+    app = namespace.webapp(replicas=1, register=(host := f"{secrets.token_hex(4)}.example.com"))
+    eventually(lambda: host in outside.records and namespace.get("Service", app.name), within=8)
+    app.edit(port=app.spec["port"] + 1, replicas=2, labels={"a": "b"})
+    namespace.delete("Service", app.name)
+    eventually(
+        lambda: (namespace.get("Service", app.name) or {}).get("metadata", {}).get("labels", {}).get("a"), within=5
+    )
+    first.recorder.wait_quiet(0.5, deadline=5)
+    app.delete()
+    eventually(lambda: app.now() is None, within=5)
+    first.stop()  # and the Lease changes hands
+    eventually(lambda: lease_writes(second), within=5)
+
+
+def lines(rights):
+    return [f"{verb} {resource}{' in ' + group if group else ''}" for verb, group, resource in sorted(rights)]
+
+
+@check(points=5, section="exactly-these-rights", incident="operator-framework/operator-sdk#4020", timeout=60)
+def test_it_has_exactly_the_rights_that_it_uses(replicas, manifest, namespace, outside):
+    """With the rights of its Role it can do all of its work, and there is none that it does not use."""
+    first, second = replicas(2)
+    everything(first, second, namespace, outside)
+    recorders = (first.recorder, second.recorder)
+    refused = [each for recorder in recorders for each in recorder.requests if each.status == 403]
+    expect(
+        sorted({(each.answer or {}).get("message", str(each)) for each in refused}),
+        [],
+        when="two replicas ran; WebApps were made, changed, mended and deleted, one with a name that was taken; "
+        "what the server refused",
+        hint="The message names verb, resource and API group: that is a line of the Role. An apply needs patch, and "
+        "create as well where nothing is yet.",
+    )
+    used, may = rights_used(*recorders), granted(manifest)
+    expect(
+        {"used and not granted": lines(used - may), "granted and never used": lines(may - used)},
+        {"used and not granted": [], "granted and never used": []},
+        when="the same was done; the requests that the recorder saw were compared with the rules of the Role",
+        hint="What is not used is of use only to somebody who has stolen the account's token. What is used and not "
+        "granted works by luck: blockOwnerDeletion asks for update of webapps/finalizers where that is enforced.",
+    )
+
+
+@check(points=3, section="the-manifest")
+def test_the_pod_may_run_where_the_rules_are_strict(manifest, namespace):
+    """The Pod is admitted to a namespace with the strictest standard, knows who it is, and asks for little."""
+    strict = {"metadata": {"labels": {"pod-security.kubernetes.io/enforce": "restricted"}}}
+    namespace.client.patch("v1", "Namespace", namespace.name, None, strict)
+    deploy(namespace, manifest, ("ServiceAccount",))
+    pod = {"kind": "Pod", "metadata": {"name": "operator"}, "spec": pod_of(manifest)}
+    try:
+        namespace.create(pod)
+    except ApiError as refused:
+        fail(
+            when="the Deployment's Pod was created in a namespace that enforces the Pod Security Standard `restricted`",
+            expected="it is admitted",
+            got=str(refused),
+            hint="The message names each field of securityContext that is missing, of the Pod or of the container.",
+        )
+    container = container_of(manifest)
+    fields = {
+        each["name"]: each.get("valueFrom", {}).get("fieldRef", {}).get("fieldPath")
+        for each in container.get("env", [])
+    }
+    expect(
+        {name: fields.get(name) for name in ("POD_NAME", "POD_NAMESPACE")},
+        {"POD_NAME": "metadata.name", "POD_NAMESPACE": "metadata.namespace"},
+        when="the environment of the container was read",
+        hint="Only the cluster knows the name of a Pod: valueFrom.fieldRef, the downward API.",
+    )
+    asked = container.get("resources", {}).get("requests", {})
+    expect(
+        sorted({"cpu", "memory"} & asked.keys()),
+        ["cpu", "memory"],
+        when="resources.requests of the container was read",
+        hint="Without requests the scheduler thinks that it needs nothing, and it is the first to be evicted.",
+    )
+    grace = pod_of(manifest).get("terminationGracePeriodSeconds", 30)
+    expect(
+        grace > 10,
+        True,
+        when=f"terminationGracePeriodSeconds is {grace}; is that more than the ten seconds of a pass in hand?",
+        hint="When it is over the kubelet kills, and the Lease is not given back.",
+    )
+
+
+def instructions(dockerfile):
+    """The instructions of a Dockerfile's last stage: (word, rest)."""
+    text = re.sub(
+        r"\\\n", " ", "\n".join(line for line in dockerfile.splitlines() if not line.lstrip().startswith("#"))
+    )
+    found = [[*line.split(None, 1), ""][:2] for line in text.splitlines() if line.strip()]
+    found = [(word.upper(), rest.strip()) for word, rest in found]
+    starts = [place for place, (word, _) in enumerate(found) if word == "FROM"]
+    return found[starts[-1] if starts else 0 :]
+
+
+@check(points=2, section="the-image", incident="relizaio/rearm#269")
+def test_the_image_is_as_small_a_target_as_it_can_be(submission, manifest):
+    """The image has a fixed base, is not run as root, and lets SIGTERM reach the program."""
+    path = submission.with_name("Dockerfile")
+    expect(path.exists(), True, when="the Dockerfile was looked for beside ship.py")
+    steps = instructions(path.read_text())
+    bases = [rest for word, rest in steps if word == "FROM"]
+    base = next((part for part in shlex.split(bases[0]) if not part.startswith("--")), "") if bases else ""
+    tag = base.rpartition("/")[2].partition(":")[2]
+    expect(
+        "@" in base or tag not in ("", "latest"),
+        True,
+        when=f"the base image was read: {base or 'there is none'}",
+        hint="`latest`, which is also meant when nothing is said, is another image every month. Name a version.",
+    )
+    users = [rest.partition(":")[0] for word, rest in steps if word == "USER"]
+    contexts = [
+        (part.get("securityContext") or {}).get("runAsUser") for part in (pod_of(manifest), container_of(manifest))
+    ]
+    numbers = [str(each) for each in (*users[-1:], *contexts) if each is not None]
+    expect(
+        any(each.isdigit() and int(each) > 0 for each in numbers),
+        True,
+        when=f"USER of the image, and runAsUser of the Pod, were read: {numbers or 'neither is there'}",
+        hint="A number that is not 0: of a name the kubelet cannot tell whether it is root, and refuses.",
+    )
+    said = container_of(manifest).get("command")
+    starts = [rest for word, rest in steps if word in ("ENTRYPOINT", "CMD")]
+    expect(
+        bool(said) or (bool(starts) and all(each.startswith("[") for each in starts)),
+        True,
+        when=f"how the program is started was read: {said or starts or 'nothing says it'}",
+        hint='Written as a list, ["python", "ship.py"], it is started directly. Written as a line it is a child of a '
+        "shell, which gets SIGTERM and keeps it to itself.",
+    )
+    copied = any(
+        "ship.py" in rest or re.search(r"(^| )\.(/)? ", rest) for word, rest in steps if word in ("COPY", "ADD")
+    )
+    expect(copied, True, when="COPY of ship.py was looked for", hint="The program has to get into the image.")
+
+
+@check(points=3, section="the-image", kubelet=True, timeout=300)
+def test_it_runs_as_a_pod(namespace, manifest):
+    """On kind: both Pods become ready, and a WebApp is served by what runs in the cluster."""
+    deploy(namespace, manifest, {each["kind"] for each in manifest})
+    name = of_kind(manifest, "Deployment")[0]["metadata"]["name"]
+    image = container_of(manifest)["image"]
+    eventually(
+        lambda: (namespace.get("Deployment", name) or {}).get("status", {}).get("readyReplicas"),
+        of_kind(manifest, "Deployment")[0]["spec"]["replicas"],
+        within=120,
+        when=f"manifest.yaml was applied to a cluster with kubelets; Pods of {name} that are ready",
+        hint=f"Build {image} and give it to the cluster first: docker build …, then kind load docker-image {image}.",
+        seen=lambda: [json.dumps(each.get("status", {}).get("containerStatuses")) for each in namespace.list("Pod")],
+    )
+    app = namespace.webapp(replicas=1)
+    served(namespace, app, when="a WebApp was created", hint="The log of the Pods says more.", within=60)
