@@ -1,0 +1,140 @@
+"""Every page in a real browser: light and dark, desk and phone, with the network cut."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from places import ROOT
+from playwright.sync_api import BrowserContext, Page, expect
+
+AXE = Path(__file__).parent / "node_modules" / "axe-core" / "axe.min.js"
+PHONE = {"width": 360, "height": 740}
+MOST_BYTES = 500_000
+SCHEMES = {"light": "default", "dark": "slate"}  # ours and the theme's word for it
+# The scripts of the page have done their work: figures stand, and code that scrolls can be reached by keyboard.
+READY = """
+    !document.querySelector("figure.moving:not([data-ready])")
+    && [...document.querySelectorAll("pre > code")].every(
+        code => code.scrollWidth <= code.clientWidth || code.tabIndex >= 0)
+"""
+
+PAGES = sorted(
+    path.relative_to(ROOT / "docs").with_suffix("").as_posix().removesuffix("index")
+    for path in (ROOT / "docs").rglob("*.md")
+)
+
+
+def address(url: str, name: str) -> str:
+    return url + (name if not name or name.endswith("/") else f"{name}/")
+
+
+def violations(page: Page, **options: object) -> list[str]:
+    """What axe-core calls serious or critical, one line each with the first place."""
+    page.evaluate(AXE.read_text())
+    found = page.evaluate("options => axe.run(document, {resultTypes: ['violations'], ...options})", options)
+    return [
+        f"{each['id']}: {each['help']} ({len(each['nodes'])}×, first: {each['nodes'][0]['html'][:120]})"
+        for each in found["violations"]
+        if each["impact"] in ("serious", "critical")
+    ]
+
+
+def too_wide(page: Page) -> bool:
+    return page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")
+
+
+def weight(page: Page) -> int:
+    """All bytes of the page and what it loaded, unpacked, without the search index."""
+    return page.evaluate(
+        """performance.getEntriesByType("resource").concat(performance.getEntriesByType("navigation"))
+           .filter(entry => !entry.name.includes("/search/"))
+           .reduce((sum, entry) => sum + entry.decodedBodySize, 0)"""
+    )
+
+
+@pytest.fixture
+def visit(url: str, reader: dict[str, BrowserContext]) -> Iterator[Callable[[str, str], Page]]:
+    """Opens a page in light or dark colours; whatever its scripts complain of fails the test."""
+    said: list[str] = []
+    opened: list[Page] = []
+
+    def open_page(name: str, scheme: str) -> Page:
+        page = reader[scheme].new_page()
+        opened.append(page)
+        page.on("console", lambda message: message.type in ("error", "warning") and said.append(message.text))
+        page.on("pageerror", lambda error: said.append(str(error)))
+        page.goto(address(url, name))
+        page.wait_for_function(READY)
+        expect(page.locator("body")).to_have_attribute("data-md-color-scheme", SCHEMES[scheme])
+        return page
+
+    yield open_page
+    for page in opened:
+        page.close()
+    assert not said, f"the console says: {said}"
+
+
+@pytest.mark.parametrize("name", PAGES, ids=lambda name: name or "front page")
+def test_a_page_can_be_read(visit: Callable[[str, str], Page], attempts: list[str], name: str) -> None:
+    """Light: fit for desk and phone, small, accessible, and nothing is fetched from elsewhere."""
+    page = visit(name, "light")
+    assert not too_wide(page), "wider than a desk's window"
+    assert weight(page) <= MOST_BYTES
+    assert not attempts, "the page wants something from the network"
+    if AXE.exists():
+        assert violations(page) == []
+    page.set_viewport_size(PHONE)
+    assert not too_wide(page), "wider than a phone"
+
+
+@pytest.mark.parametrize("name", PAGES, ids=lambda name: name or "front page")
+def test_a_page_can_be_read_in_the_dark(visit: Callable[[str, str], Page], name: str) -> None:
+    page = visit(name, "dark")
+    if not AXE.exists():
+        pytest.skip("not run: axe-core is not here; `make browser` gets it or says why not")
+    # Only what depends on colours; the rest is the same as in light.
+    assert violations(page, runOnly=["color-contrast", "link-in-text-block"]) == []
+
+
+def test_search_finds_finalizer(url: str, page: Page) -> None:
+    page.goto(url)
+    page.keyboard.press("/")
+    page.get_by_role("textbox", name="Search").press_sequentially("finalizer")
+    first = page.locator(".md-search-result__link").first
+    first.wait_for()
+    assert "finalizer" in first.inner_text().lower()
+
+
+def test_the_chosen_tab_is_the_same_on_every_page(url: str, page: Page) -> None:
+    lessons = [name for name in PAGES if name.startswith("lessons/0")]
+    assert len(lessons) >= 2
+    first, second = (address(url, name) for name in lessons[:2])
+    page.goto(first)
+    page.locator("label", has_text="Go").first.click()
+    page.goto(second)
+    shown = page.locator(".tabbed-block:visible").first
+    expect(shown.locator(".language-go").first).to_be_visible()
+    page.locator("label", has_text="Python").first.click()
+    page.goto(first)
+    expect(page.locator(".tabbed-block:visible .language-python").first).to_be_visible()
+
+
+def test_the_colours_follow_the_toggle_and_stay(url: str, page: Page) -> None:
+    page.goto(url)
+    page.get_by_title("Switch to dark").click()
+    page.goto(url + "setup/")
+    expect(page.locator("body")).to_have_attribute("data-md-color-scheme", "slate")
+
+
+def test_previous_and_next_lead_through_the_pages(url: str, page: Page) -> None:
+    page.goto(url)
+    page.get_by_role("link", name="Next: ").click()
+    assert page.url == url + "setup/"
+    page.get_by_role("link", name="Previous: ").click()
+    assert page.url == url
+
+
+def test_a_keyboard_reaches_the_content_at_once(url: str, page: Page) -> None:
+    page.goto(url + "setup/")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent.trim()") == "Skip to content"

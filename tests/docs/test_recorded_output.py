@@ -1,0 +1,64 @@
+"""What lessons show as output is what the commands print, and what they show as a run was one."""
+
+import pytest
+from places import ROOT
+
+from converge import cluster
+from converge.grader import course
+from converge.site import recorded, timelines
+from converge.site.recorded import Recorded
+from converge.site.timelines import RecordedTimeline
+
+ENTRIES = recorded.load(ROOT)
+TIMELINES = timelines.load(ROOT)
+
+each_entry = pytest.mark.parametrize("entry", ENTRIES, ids=str)
+
+
+@each_entry
+def test_the_output_is_that_of_the_command_as_it_is_written_now(entry: Recorded) -> None:
+    assert entry.file.exists(), f"not recorded yet: make recorded NAME={entry}"
+    assert entry.file.read_text().startswith(f"$ {entry.run}\n"), f"record it again: make recorded NAME={entry}"
+
+
+def test_every_recording_has_its_entry() -> None:
+    kept = {path for kind in ("*.txt", "*.svg") for path in (ROOT / recorded.FOLDER).glob(kind)}
+    assert kept - {entry.file for entry in [*ENTRIES, *TIMELINES]} == set()
+
+
+@pytest.mark.parametrize("entry", TIMELINES, ids=str)
+def test_a_timeline_is_of_the_check_that_its_entry_names(entry: RecordedTimeline) -> None:
+    assert course.load(ROOT).find(entry.lesson).check(entry.timeline)
+    assert entry.file.exists(), f"not recorded yet: make recorded NAME={entry}"
+    assert entry.file.read_text().startswith(entry.origin), f"record it again: make recorded NAME={entry}"
+
+
+@pytest.mark.cluster
+@pytest.mark.slow
+@each_entry
+def test_the_command_still_prints_that(entry: Recorded) -> None:
+    cluster.ensure()
+    now = entry.perform()
+    assert entry.essence(now) == entry.essence(entry.file.read_text()), f"if right: make recorded NAME={entry}"
+
+
+def test_times_ports_and_ids_are_not_what_an_output_says() -> None:
+    entry = Recorded(root=ROOT, lesson="00_none", name="none", run="true", differs=("web-[a-z]{3}",))
+    one = "web-abc  3 points in 1.4 s at 127.0.0.1:4711"
+    assert entry.same(one, "web-xyz 3 points in 12 s at 127.0.0.1:81")
+    assert not entry.same(one, one.replace("3 points", "2 points"))
+
+
+def test_a_recording_has_no_paths_of_the_machine_and_needs_the_right_exit_code() -> None:
+    entry = Recorded(root=ROOT, lesson="00_none", name="none", run="pwd; echo $PWD/docs; exit 3", exit=3)
+    assert entry.perform() == "$ pwd; echo $PWD/docs; exit 3\n.\ndocs\n"
+    with pytest.raises(RuntimeError, match="ended with 3, not 0"):
+        Recorded(root=ROOT, lesson="00_none", name="none", run="exit 3").perform()
+
+
+def test_what_comes_after_is_run_even_when_the_command_fails(tmp_path: object) -> None:
+    left = f"{tmp_path}/left"
+    entry = Recorded(root=ROOT, lesson="0", name="n", run="exit 1", before=(f"touch {left}",), after=(f"rm {left}",))
+    with pytest.raises(RuntimeError):
+        entry.perform()
+    assert not (ROOT / left).exists()
