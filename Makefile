@@ -87,9 +87,10 @@ lock: $(VENV)/.all ## Choose exact versions anew
 clean: ## Remove the virtual environment and what was built here
 	rm -rf $(VENV) site build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
-# uv installs in seconds; where it cannot reach what pip can, pip does it.
+# uv installs in seconds; where it cannot reach what pip can, pip does it. Compiled now, because a submission runs
+# without the right to keep what Python compiles: it would compile kopf anew at each start.
 define install
-	$(BIN)/uv pip install -q --python $(BIN)/python -c requirements.lock -e '$(1)' 2>/dev/null || $(BIN)/pip install -q -c requirements.lock -e '$(1)'
+	$(BIN)/uv pip install -q --compile-bytecode --python $(BIN)/python -c requirements.lock -e '$(1)' 2>/dev/null || $(BIN)/pip install -q -c requirements.lock -e '$(1)'
 	@touch $@
 endef
 

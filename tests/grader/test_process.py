@@ -1,29 +1,41 @@
 """A submission's process: its output is kept and cut, its end is known, and nothing of it stays."""
 
 import signal
-import sys
 from pathlib import Path
 
 import psutil
 import pytest
 
 from converge.grader.output import plain
-from converge.grader.process import Process
+from converge.grader.process import Process, zygote
 from converge.grader.waiting import eventually
 
 
-@pytest.fixture
-def start(tmp_path):
+@pytest.fixture(params=["by itself", "from a zygote"])
+def start(request, tmp_path, tmp_path_factory):
     started = []
 
-    def run(program):
-        process = Process([sys.executable, "-I", "-u", "-c", program], directory=tmp_path)
-        started.append(process)
-        return process
+    def run(program, modules=("json",)):
+        file = tmp_path_factory.mktemp("submission") / "program.py"
+        file.write_text(program)
+        ready = zygote(modules, len(started)) if request.param == "from a zygote" else None
+        started.append(Process([str(file)], directory=tmp_path, environment={"KUBECONFIG": "/k"}, zygote=ready))
+        return started[-1]
 
     yield run
     for process in started:
         process.close()
+
+
+@pytest.fixture
+def printed(start):
+    def run(program, **more):
+        process = start(program, **more)
+        assert process.ended.wait(20)
+        process.close()
+        return process.output.text()
+
+    return run
 
 
 def test_its_exit_status_is_known(start):
@@ -71,3 +83,40 @@ def test_the_home_of_a_submission_is_empty(start):
     process.close()
     assert process.output.text().strip() == "[]"
     assert Path.home().exists()
+
+
+def test_it_finds_its_own_environment_and_directory(printed, tmp_path):
+    assert printed("import os; print(os.getcwd(), os.environ['HOME'])").split() == [str(tmp_path)] * 2
+
+
+def test_a_kubeconfig_is_found_by_a_package_that_looked_for_it_at_import(printed):
+    asked = "from kubernetes.config import kube_config; print(kube_config.KUBE_CONFIG_DEFAULT_LOCATION)"
+    assert printed(asked, modules=("kubernetes.config",)).strip() == "/k"
+
+
+def test_what_one_submission_does_to_a_module_is_not_seen_by_the_next(printed):
+    marking = "import json; print(getattr(json, 'mark', 'clean')); json.mark = 'dirty'"
+    assert [printed(marking).strip() for _ in range(3)] == ["clean"] * 3
+
+
+def test_two_starts_in_a_row_order_sets_differently(printed):
+    assert printed("print(hash('seed'))") != printed("print(hash('seed'))")
+
+
+def test_it_has_no_descriptor_of_ours(printed):
+    listing = "import os; print(*[f for f in os.listdir('/proc/self/fd') if int(f) > 2])"
+    assert len(printed(listing).split()) == 1, "the folder that is read"
+
+
+def test_a_traceback_shows_the_submission_and_nothing_of_ours(printed):
+    text = printed("def broken():\n    raise ValueError('mine')\nbroken()\n")
+    assert "ValueError: mine" in text
+    assert "in broken" in text
+    assert "zygote" not in text
+
+
+def test_it_ends_like_any_python(start):
+    process = start("import atexit, threading; atexit.register(print, 'last'); raise SystemExit(4)")
+    assert process.ended.wait(20)
+    process.close()
+    assert (process.exit_code, process.output.text()) == (4, "last\n")

@@ -11,7 +11,6 @@ A submission that raises, hangs, exits or answers nonsense fails the check with 
 from __future__ import annotations
 
 import os
-import sys
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
@@ -37,18 +36,8 @@ class Library:
         here_in, there_out = os.pipe()
         there_in, here_out = os.pipe()
         self._path = path
-        command = [
-            sys.executable,
-            "-I",
-            "-B",
-            "-u",
-            "-m",
-            "converge.grader.host",
-            str(path),
-            str(there_in),
-            str(there_out),
-        ]
-        self._process = Process(command, directory=directory, pass_fds=[there_in, there_out])
+        arguments = ["-m", "converge.grader.host", str(path), str(there_in), str(there_out)]
+        self._process = Process(arguments, directory=directory, pass_fds=[there_in, there_out])
         os.close(there_in)
         os.close(there_out)
         self._wire = Wire(os.fdopen(here_in, "rb"), os.fdopen(here_out, "wb"))

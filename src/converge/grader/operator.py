@@ -12,14 +12,13 @@ from __future__ import annotations
 
 import re
 import signal
-import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from converge.grader.bookkeeping import by_kopf
 from converge.grader.patience import patience
-from converge.grader.process import Process
+from converge.grader.process import Process, zygote
 from converge.grader.recorder.reconciles import reconciles, without_reconciles
 from converge.grader.rest import wait_for_rest
 from converge.grader.verdict import Failure, NotStarted, TookTooLong
@@ -38,6 +37,9 @@ BEYOND = (
     "It has rights in its own namespace only, and asks for more. kopf looks for namespaces and CRDs in the whole "
     "cluster, unless settings.scanning.disabled = True in a handler of @kopf.on.startup()."
 )
+# What each kind of operator imports in any case.
+RUNTIME = ("converge.runtime", "converge.runtime.logs", "argparse")
+IMPORTS = {"kopf": ("kopf", "kopf.cli", *RUNTIME), "runtime": RUNTIME, "python": RUNTIME}
 TODO = re.compile(r"TODO \d+: [^\n]*")
 TRACEBACK = re.compile(r"^(Traceback \(most recent call last\):\n(?:[ \t]+.*\n|.*\^.*\n)*\S[^\n]*)", re.MULTILINE)
 
@@ -91,15 +93,14 @@ class Operator:
             return False
         return any(stat.rpartition(")")[2].split()[0] in "RD" for stat in stats)
 
-    def command(self, file: Path) -> list[str]:
-        isolated = [sys.executable, "-I", "-B", "-u"]
+    def arguments(self, file: Path) -> list[str]:
+        """Of the Python that runs it."""
         if self._lab.run == "python":
-            return [*isolated, str(file), *self._lab.arguments]
-        python = [*isolated, "-m"]
+            return [str(file), *self._lab.arguments]
         if self._lab.run == "kopf":
-            return [*python, "kopf", "run", str(file), "--standalone", "-n", str(self.namespace), *self._lab.arguments]
+            return ["-m", "kopf", "run", str(file), "--standalone", "-n", str(self.namespace), *self._lab.arguments]
         logged = ["--log-level", "debug"]  # so that its log tells of each reconcile
-        return [*python, "converge.runtime", "run", str(file), "-n", str(self.namespace), *logged, *self._lab.arguments]
+        return ["-m", "converge.runtime", "run", str(file), "-n", str(self.namespace), *logged, *self._lab.arguments]
 
     def start(self) -> None:
         """Start it and wait until it has listed or watched its objects."""
@@ -108,7 +109,8 @@ class Operator:
         self.recorder.note("operator started")
         home = self._kubeconfig.parent
         environment = {"KUBECONFIG": str(self._kubeconfig), **self.environment}
-        run = Process(self.command(self._file), directory=home, environment=environment)
+        ready = zygote(IMPORTS[self._lab.run], len(self._runs))
+        run = Process(self.arguments(self._file), directory=home, environment=environment, zygote=ready)
         self._runs.append(run)
         self._wanted, self._troubled_since = True, None
 

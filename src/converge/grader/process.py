@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import secrets
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -16,6 +18,9 @@ from converge.grader.output import Output
 # In the environment of every process of a submission, under a name that systemd uses too: it tells nothing.
 MARK = "INVOCATION_ID"
 SUPERVISE = Path(__file__).with_name("supervise.py")
+ZYGOTE = Path(__file__).with_name("zygote.py")
+# No environment, no user's packages, no compiled file left beside a learner's, nothing held back of what it prints.
+ISOLATED = (sys.executable, "-I", "-B", "-u")
 
 
 class Process:
@@ -23,51 +28,60 @@ class Process:
 
     def __init__(
         self,
-        command: Sequence[str],
+        arguments: Sequence[str],
         *,
         directory: Path,
         environment: Mapping[str, str] | None = None,
         pass_fds: Sequence[int] = (),
+        zygote: Zygote | None = None,
     ) -> None:
+        """Run `python ARGUMENTS…`, isolated. With a `zygote`, what that has imported need not be imported again."""
         self._mark = secrets.token_hex(8)
+        self._zygote = zygote
+        self._supervisor: subprocess.Popen[bytes] | None = None
         control, self._control = os.pipe()
         self._status, status = os.pipe()
-        env = scrubbed(directory)
-        env.update(environment or {})
-        env[MARK] = self._mark
-        env["CONVERGE_PASS_FDS"] = ",".join(map(str, pass_fds))
-        supervisor = [sys.executable, "-I", "-S", str(SUPERVISE), str(control), str(status), *command]
-        self._supervisor = subprocess.Popen(
-            supervisor,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            pass_fds=[control, status, *pass_fds],
-            cwd=directory,
-            env=env,
-            start_new_session=True,
-        )
-        os.close(control)
-        os.close(status)
-        assert self._supervisor.stdout is not None
-        self.output = Output(self._supervisor.stdout)
+        printed, output = os.pipe()
+        env = {**scrubbed(directory), **(environment or {}), MARK: self._mark}
+        if zygote is not None:
+            zygote.order(arguments, directory, env, (control, status, output))
+        else:
+            env["CONVERGE_PASS_FDS"] = ",".join(map(str, pass_fds))
+            supervisor = [sys.executable, "-I", "-S", str(SUPERVISE), str(control), str(status)]
+            self._supervisor = subprocess.Popen(
+                [*supervisor, *ISOLATED, *arguments],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                pass_fds=[control, status, *pass_fds],
+                cwd=directory,
+                env=env,
+                start_new_session=True,
+            )
+        for end in (control, status, output):
+            os.close(end)
+        self.output = Output(os.fdopen(printed, "rb"))
         self.pid: int | None = None
         self.exit_code: int | None = None
         self.ended = threading.Event()
         self._started = threading.Event()
         self._closed = False
-        threading.Thread(target=self._follow, daemon=True, name="status").start()
+        self._over = False
+        self._follower = threading.Thread(target=self._follow, daemon=True, name="status")
+        self._follower.start()
 
     def _follow(self) -> None:
         with os.fdopen(self._status) as lines:
             for line in lines:
-                word, _, number = line.partition(" ")
+                word, _, number = line.strip().partition(" ")
                 if word == "started":
                     self.pid = int(number)
                     self._started.set()
-                else:
+                elif word == "exited":
                     self.exit_code = int(number)
                     self.ended.set()
+                else:
+                    self._over = True
         self.ended.set()
         self._started.set()
 
@@ -91,14 +105,72 @@ class Process:
         self._closed = True
         self.signal(signal.SIGKILL)
         os.close(self._control)
-        try:
-            self._supervisor.wait(10)
-        except subprocess.TimeoutExpired:
-            self._supervisor.kill()
+        self._follower.join(10)  # until its supervisor is gone
+        if not self._over or sys.platform != "linux":
+            self._clean_up()
+        if self._supervisor:
             self._supervisor.wait()
-        if self._supervisor.returncode != 0 or sys.platform != "linux":
-            sweep(self._mark)
         self.output.wait(2)
+
+    def _clean_up(self) -> None:
+        """Its supervisor did not say that nothing is left: look for all that carries our mark."""
+        if self._supervisor:
+            self._supervisor.kill()
+        if self._zygote:
+            self._zygote.close()
+        sweep(self._mark)
+
+
+class Zygote:
+    """A Python that has imported `modules` and forks for each submission: see `zygote.py`."""
+
+    def __init__(self, modules: Sequence[str]) -> None:
+        self._mark = secrets.token_hex(8)
+        self._socket, there = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with there:
+            self._process = subprocess.Popen(
+                [*ISOLATED, str(ZYGOTE), str(there.fileno()), *modules],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                pass_fds=[there.fileno()],
+                env={**scrubbed(Path("/")), MARK: self._mark},  # a fork shows what its ancestor was started with
+                start_new_session=True,
+            )
+
+    @property
+    def running(self) -> bool:
+        return self._process.poll() is None
+
+    def order(
+        self, arguments: Sequence[str], directory: Path, environment: Mapping[str, str], pipes: Sequence[int]
+    ) -> None:
+        """Ask for a submission; `pipes` are the supervisor's control and status, and the output."""
+        order = {"arguments": list(arguments), "directory": str(directory), "environment": dict(environment)}
+        socket.send_fds(self._socket, [json.dumps(order).encode()], list(pipes))
+
+    def close(self) -> None:
+        """Kill it and all that was ever forked from it."""
+        self._socket.close()
+        self._process.kill()
+        self._process.wait()
+        sweep(self._mark)
+
+
+_zygotes: dict[tuple[tuple[str, ...], int], Zygote] = {}
+
+
+def zygote(modules: tuple[str, ...], number: int) -> Zygote | None:
+    """A zygote for the n-th start of an operator; None where forking is not safe.
+
+    There are two, in turns: what depends on the order of a set or on `hash()` differs from one start to the next, as
+    it does between any two Pythons.
+    """
+    if sys.platform != "linux":
+        return None
+    key = (modules, number % 2)
+    if key not in _zygotes or not _zygotes[key].running:
+        _zygotes[key] = Zygote(modules)
+    return _zygotes[key]
 
 
 def scrubbed(directory: Path) -> dict[str, str]:

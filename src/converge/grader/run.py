@@ -82,7 +82,7 @@ def command(
 ) -> list[str]:
     parallel = ["-p", "xdist", "-n", str(workers)] if workers else []
     return [
-        *(sys.executable, "-I", "-B", "-m", "pytest"),
+        *(sys.executable, "-I", "-m", "pytest"),
         *("-c", os.devnull, "--rootdir", str(course.root), "--noconftest", "--import-mode=importlib"),
         *("-p", "no:cacheprovider", "-p", "converge.grader.plugin", *parallel),
         *("--basetemp", f"{scratch}/tmp", "-q", "--no-header", "--tb=short"),
