@@ -138,3 +138,19 @@ def test_a_quick_run_asks_of_a_mutant_only_the_check_that_must_find_it(course):
     assert len(found.of("solutions")) == 1
     assert found.of("mutant")[0].statuses["test_three"] == "failed"
     assert found.of("mutant")[0].statuses.get("test_zero") != "passed"
+
+
+def test_a_quick_run_looks_twice_before_it_calls_something_a_problem(course, tmp_path):
+    once = f"""import pathlib
+    seen = pathlib.Path({str(tmp_path / "seen")!r})
+    lucky = number == 0 or seen.exists()
+    number == 0 or seen.touch()
+    return 2 * number if lucky else 0"""
+    lucky = SOLUTION.replace("return 2 * number", once)
+    course.write("tests/variants/01_double/lucky.py", lucky)
+    course.write("tests/variants/01_double/wrong.py", SOLUTION.replace("2 * number", "number"))
+    found = {trial.subject: trial for trial in verifying.verify(course, course.labs[0], quick=True).trials}
+    assert "test_three: failed" in found["variant:lucky"].unsteady[0]
+    assert not found["variant:lucky"].problems
+    assert "test_three: failed" in found["variant:wrong"].problems[0]
+    assert not found["variant:wrong"].unsteady

@@ -22,7 +22,8 @@ def verify(
     labs: Annotated[list[str] | None, typer.Argument(metavar="[LAB]...", help="Labs; all of them by default.")] = None,
     report: Annotated[Path, typer.Option("--json", help="Where the whole result goes.")] = Path("build/verify.json"),
     quick: Annotated[
-        bool, typer.Option("--quick", help="Solutions once, of each mutant only the check that must find it.")
+        bool,
+        typer.Option("--quick", help="Solutions once, of each mutant only its check; a problem gets a second look."),
     ] = False,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Every problem in full.")] = False,
 ) -> None:
@@ -71,12 +72,19 @@ def verify(
             console.print(Text(f"{each.lab}: {problem}"), soft_wrap=True)
         for trial in each.trials:
             for problem in trial.problems:
-                first, *rest = problem.splitlines()
-                shown = "\n".join([first, *(rest if verbose else rest[:12])])
-                console.print(Text(f"{each.lab}, {trial.subject}: {shown}"), soft_wrap=True)
+                tell(f"{each.lab}, {trial.subject}", problem, verbose)
+            for problem in trial.unsteady:
+                tell(f"{each.lab}, {trial.subject}, well only at the second look", problem, verbose)
     report.parent.mkdir(parents=True, exist_ok=True)
     report.write_text(json.dumps([each.to_json() for each in done], indent=2) + "\n")
     raise typer.Exit(GREEN if all(each.passed for each in done) else RED)
+
+
+def tell(where: str, problem: str, whole: bool) -> None:
+    from rich.text import Text
+
+    first, *rest = problem.splitlines()
+    console.print(Text("\n".join([f"{where}: {first}", *(rest if whole else rest[:12])])), soft_wrap=True)
 
 
 def share(trials: list[Trial]) -> Text:
