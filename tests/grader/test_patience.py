@@ -4,7 +4,9 @@ import os
 
 import pytest
 
-from converge.grader.patience import MOST, patience
+from converge.grader.patience import HURRY, MOST, hurried, patience
+from converge.grader.verdict import Failure
+from converge.grader.waiting import eventually
 
 
 @pytest.fixture
@@ -29,3 +31,13 @@ def test_twice_as_many_processes_as_processors_take_twice_as_long(crowd) -> None
 def test_there_is_an_end_to_it(crowd) -> None:
     crowd(1000)
     assert patience(8) == 8 * MOST
+
+
+def test_what_is_sure_not_to_come_gets_less_time(crowd, monkeypatch: pytest.MonkeyPatch) -> None:
+    crowd(0.1)
+    monkeypatch.setenv(HURRY, "0.5")
+    assert (hurried(8), patience(8)) == (4, 8)
+    monkeypatch.setenv(HURRY, "0.001")
+    with pytest.raises(Failure) as caught:
+        eventually(lambda: False, within=60, when="nothing was done")
+    assert caught.value.expected.startswith("within 0 s")

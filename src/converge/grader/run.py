@@ -21,6 +21,7 @@ from typing import Any
 from converge.grader.against import resolve
 from converge.grader.course import CheckFacts, Course, Lab, relative
 from converge.grader.output import plain
+from converge.grader.patience import HURRY
 from converge.grader.results import CheckResult, LabResult, expected
 from converge.grader.verdict import Status
 
@@ -34,9 +35,13 @@ def run_checks(
     against: str = "labs",
     only: Sequence[CheckFacts] | None = None,
     workers: int | None = None,
+    hurry: float = 1.0,
     on_event: Event = lambda event: None,
 ) -> LabResult:
-    """Grade one lab. `on_event` is told `{"started": name}` and each check's verdict as they come."""
+    """Grade one lab. `on_event` is told `{"started": name}` and each check's verdict as they come.
+
+    `hurry` is the part of its time that is given to what is expected to come: less than 1 for a mutant.
+    """
     facts = list(lab.checks if only is None else only)
     results = {each.name: expected(lab, each) for each in facts}
     began = time.monotonic()
@@ -51,7 +56,12 @@ def run_checks(
                 course, lab, against, facts, default_workers(facts) if workers is None else workers, write, scratch
             ),
             cwd=course.root,
-            env={**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "CONVERGE_COURSE": str(course.root)},
+            env={
+                **os.environ,
+                "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+                "CONVERGE_COURSE": str(course.root),
+                HURRY: str(hurry),
+            },
             stdin=subprocess.DEVNULL,
             stdout=(log := open(Path(scratch) / "pytest.log", "wb")),  # noqa: SIM115, PTH123
             stderr=subprocess.STDOUT,

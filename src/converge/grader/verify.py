@@ -21,7 +21,8 @@ from converge.grader.run import run_checks
 from converge.grader.verdict import Status
 
 TIMES = 3  # a solution that passes once may have been lucky
-AT_A_TIME = {"library": 2, "operator": 3}  # operators mostly wait
+HALF = 0.5  # of its time is enough for a mutant, where the solution and each variant have had all of theirs
+AT_A_TIME = {"library": 2, "operator": 4}  # operators mostly wait
 
 
 @dataclass
@@ -60,8 +61,8 @@ def verify(
 ) -> Verification:
     """Verify one lab. `on_trial` hears of each run as it ends.
 
-    `quick` runs the solution once, and of each mutant only the check that must find it; what goes wrong then is looked
-    at again alone, before it is called a problem. What is well only at the second look is told as unsteady.
+    `quick` runs the solution once, and of each mutant only the check that must find it, in half the time. What goes
+    wrong then is looked at again, alone, before it is called a problem; what is well only then is told as unsteady.
     """
     began = time.monotonic()
     problems = list(complaints(lab))
@@ -94,7 +95,8 @@ def jobs(course: Course, lab: Lab, quick: bool) -> Iterator[Callable[[], Trial]]
             names = [check.name for check in lab.checks]
             last = names.index(upto) + 1 if upto else len(names)
             only = lab.checks[last - 1 if upto and quick else 0 : last]
-            result = run_checks(course, lab, against=against, only=only, workers=0)
+            hurry = HALF if upto and quick else 1.0
+            result = run_checks(course, lab, against=against, only=only, workers=0, hurry=hurry)
             problems = [result.trouble] if result.trouble else list(judge(result))
             return Trial(against, result.seconds, problems, {each.name: each.status for each in result.checks})
 

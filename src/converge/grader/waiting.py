@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 from converge.grader.expect import same, show
-from converge.grader.patience import patience
+from converge.grader.patience import hurried, patience
 from converge.grader.verdict import Failure
 
 T = TypeVar("T")
@@ -42,7 +42,7 @@ def eventually(
     With `when`, an answer that never comes fails the check: `expected` says it in words where `want` does not,
     `seen` is asked for evidence then. Without `when`, the last answer is returned as it is.
     """
-    within = patience(within)
+    within = hurried(within) if when else patience(within)
     deadline = time.monotonic() + within
     pause = 0.01
     while True:
