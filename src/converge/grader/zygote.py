@@ -60,9 +60,14 @@ def take_order(channel: socket.socket) -> dict[str, Any] | None:
 
 def launch(order: dict[str, Any]) -> int:
     """Fork once more: the supervisor gets a number, the fork becomes the submission."""
+    grouped, tell = os.pipe()
     if child := os.fork():
+        os.close(tell)
+        os.read(grouped, 1)  # until it has a group of its own, at which signals are aimed
+        os.close(grouped)
         return child
     os.setsid()
+    os.close(tell)
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     for descriptor in os.listdir("/proc/self/fd"):  # noqa: PTH208 - what is the supervisor's is not the submission's
