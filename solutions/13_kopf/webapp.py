@@ -32,6 +32,7 @@ RESYNC = 2  # seconds; minutes will do in production
 def configure(settings: kopf.OperatorSettings, memo: kopf.Memo, **_: Any) -> None:
     """What kopf asks for once. All handlers get this ``memo``, or a copy that has the same things in it."""
     settings.scanning.disabled = True  # given: we have rights in one namespace, and may not look for others
+    settings.background.cancellation_polling = 1  # given: seconds until kopf looks again whether a timer has ended
     settings.execution.default_backoff = 1  # any other exception: kopf would wait for 60 s
     memo.reconciler = children_reconciler(Client())
     memo.records = Records()

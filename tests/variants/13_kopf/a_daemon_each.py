@@ -16,6 +16,7 @@ WEBAPP = ("converge.example", "v1", "webapps")
 @kopf.on.startup()
 async def configure(settings: kopf.OperatorSettings, memo: kopf.Memo, **_: Any) -> None:
     settings.scanning.disabled = True
+    settings.background.cancellation_polling = 1
     settings.execution.default_backoff = 1
     memo.reconciler = children_reconciler(Client())
     memo.records = Records()

@@ -16,6 +16,7 @@ OURS = ("Available", "Progressing", "Degraded")
 @kopf.on.startup()
 def configure(settings: kopf.OperatorSettings, memo: kopf.Memo, **_: Any) -> None:
     settings.scanning.disabled = True
+    settings.background.cancellation_polling = 1
     settings.execution.max_workers = 16
     memo.client = Client()
     memo.records = Records()

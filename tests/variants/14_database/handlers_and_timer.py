@@ -191,6 +191,7 @@ def look_after(memo, namespace, name):
 @kopf.on.startup()
 def configure(settings, memo, **_):
     settings.scanning.disabled = True
+    settings.background.cancellation_polling = 1
     settings.execution.default_backoff = 1
     settings.posting.enabled = False
     memo.client, memo.locks = Client(), defaultdict(threading.Lock)
