@@ -7,6 +7,7 @@ import pytest
 from converge.grader import Answer
 from converge.grader.library import Library, Raised
 from converge.grader.verdict import Failure, NotStarted, TookTooLong
+from converge.grader.waiting import eventually, interruptions
 
 SUBMISSION = """
 import threading
@@ -193,3 +194,16 @@ def test_a_file_that_does_not_import_is_told(tmp_path, text, says):
     (tmp_path / "bad.py").write_text(text)
     with pytest.raises((Failure, NotStarted), match=says):
         Library(tmp_path / "bad.py", tmp_path)
+
+
+def test_whoever_waits_is_told_when_a_call_under_way_has_reached_a_todo(lab):
+    box = lab.Box()
+    box.todo.start()
+    with pytest.raises(NotStarted, match=r"TODO 4: Box\.todo"):
+        eventually(lambda: len(box), 1, within=60, when="todo() was started")
+
+
+def test_nobody_is_told_of_a_library_that_is_closed(lab):
+    lab.Box().todo.start()
+    lab._close()
+    assert interruptions == []

@@ -23,6 +23,7 @@ from converge.grader.patience import patience
 from converge.grader.process import Process
 from converge.grader.proxies import PATIENCE, Method, Pending, Proxy, Raised
 from converge.grader.verdict import Failure, NotStarted, TookTooLong
+from converge.grader.waiting import interruptions
 from converge.grader.wire import Answer, Made, TooLargeError, Wire
 
 MODULE = 0
@@ -48,8 +49,10 @@ class Library:
         self._over: Failure | None = None
         self._methods: set[tuple[str, str]] = set()  # what is known to be callable, by type and name
         self._resolved: dict[str, Proxy] = {}
+        self._under_way: list[Future[Any]] = []  # calls on threads of their own
         threading.Thread(target=self._listen, daemon=True, name="answers").start()
         self._judge(self._ask({"do": "load"}, f"import {path.name}"), f"importing {path.name}")
+        interruptions.append(self._interrupt)
 
     # What checks use.
 
@@ -136,7 +139,15 @@ class Library:
         return found
 
     def _start(self, message: dict[str, Any], spelled: str) -> Pending:
-        return Pending(self, self._send(message, ONCE), spelled)
+        future = self._send(message, ONCE)
+        self._under_way.append(future)
+        return Pending(self, future, spelled)
+
+    def _interrupt(self) -> None:
+        """Whoever waits for what a call should bring about is told when that call has reached a TODO."""
+        for future in self._under_way:
+            if future.done() and not future.exception():
+                self._raise_todo(future.result())
 
     def _wait(self, future: Future[Any], spelled: str, within: float) -> Any:
         within = patience(within)
@@ -251,5 +262,7 @@ class Library:
         return value
 
     def _close(self) -> None:
+        if self._interrupt in interruptions:
+            interruptions.remove(self._interrupt)
         self._process.close()
         self._wire.close()
