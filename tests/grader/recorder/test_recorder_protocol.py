@@ -4,6 +4,7 @@ import http.client
 import json
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -262,3 +263,17 @@ def test_a_server_that_hangs_up_on_everybody_is_not_asked_for_ever(identity: Ide
     listener.close()
     answering.join()
     assert len(calls) == 1
+
+
+def test_a_server_that_never_answers_does_not_hold_up_the_end(identity: Identity) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        recorder = Recorder(f"http://127.0.0.1:{listener.getsockname()[1]}").start()
+        operator = Operator(recorder.url, identity)
+        operator.send("GET", operator.configmaps)
+        connection, _ = listener.accept()
+        with connection:
+            assert connection.recv(1)
+            began = time.monotonic()
+            recorder.stop()
+            assert time.monotonic() - began < 2
+        assert [request.note for request in recorder.requests] == ["the operator went away before the answer"]

@@ -63,7 +63,7 @@ class Proxy:
             exchange.pass_on(answer)
         except ServerLostError as lost:
             # What the operator would see of a server that is not there: a closed connection.
-            record.note = str(lost)
+            record.note = "the operator went away before the answer" if client.gone else str(lost)
             client.reset()
         except OperatorGoneError:
             record.note = "the operator went away before it reached the server"
@@ -119,10 +119,13 @@ class Proxy:
         try:
             await asyncio.get_running_loop().run_in_executor(None, kill)
         finally:
-            doomed = tuple(self.clients)
-            for client in doomed:
-                client.reset()
-            await asyncio.gather(*(client.closed for client in doomed))
+            await self._reset_clients()
+
+    async def _reset_clients(self) -> None:
+        doomed = tuple(self.clients)
+        for client in doomed:
+            client.reset()
+        await asyncio.gather(*(client.closed for client in doomed))
 
     def flush_streams(self) -> None:
         for stream in tuple(self.streams):
@@ -140,8 +143,7 @@ class Proxy:
 
     async def close(self) -> None:
         """Close every connection and wait until nothing is under way."""
-        for client in tuple(self.clients):
-            client.reset()
+        await self._reset_clients()
         self.upstream.close()
         under_way = asyncio.all_tasks() - {asyncio.current_task()}
         if under_way:

@@ -141,6 +141,7 @@ class Upstream:
         self._tls = ssl.create_default_context(cafile=str(ca_file) if ca_file else None) if secure else None
         self._idle: list[Connection] = []
         self._open: set[Connection] = set()
+        self._closed = False
         self.host = url.netloc.encode()
 
     async def ask(self, data: bytes, *, safe: bool, head_only: bool = False) -> Answer:
@@ -157,6 +158,8 @@ class Upstream:
 
     async def connect(self) -> Connection:
         """A connection that is free to use."""
+        if self._closed:
+            raise ServerLostError("the recorder was closed")
         while self._idle:
             connection = self._idle.pop()
             if time.monotonic() - connection.idle_since < _IDLE_LIMIT:
@@ -187,5 +190,8 @@ class Upstream:
             self._idle.remove(connection)
 
     def close(self) -> None:
+        """Close all; whoever still waits for an answer is told that none will come."""
+        self._closed = True
         for connection in tuple(self._open):
-            connection.abort()
+            if connection.transport is not None:
+                connection.transport.abort()

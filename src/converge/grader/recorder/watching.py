@@ -76,8 +76,9 @@ class Watch:
             self.events.no_more()
 
     def lost(self) -> None:
-        self.record.note = "the API server went away"
-        self.client.reset()
+        if not self.client.gone:
+            self.record.note = "the API server went away"
+            self.client.reset()
         self._end()
 
     # --- to the operator
