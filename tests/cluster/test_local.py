@@ -3,6 +3,8 @@
 One cluster serves most tests, in the order of this file; those that need a first start have one of their own.
 """
 
+import itertools
+import json
 import os
 import signal
 import socket
@@ -86,14 +88,14 @@ def test_every_listener_is_on_loopback(terminal: Terminal) -> None:
 
 
 def test_etcd_talks_to_the_api_server_alone(terminal: Terminal) -> None:
-    port, pki = terminal.status()["etcd"]["port"], Pki(terminal.cluster / "pki")
-    assert etcd.on_loopback(port, pki)("kv/range", {"key": "AA=="})["header"]["revision"]
+    ports, pki = json.loads((terminal.cluster / "local.json").read_text())["ports"], Pki(terminal.cluster / "pki")
+    assert etcd.on_loopback(ports["etcd-http"], pki)("kv/range", {"key": "AA=="})["header"]["revision"]
     nobody = ssl.create_default_context(cafile=str(pki.cert("etcd-ca")))
     administrator = ssl.create_default_context(cafile=str(pki.cert("etcd-ca")))
     administrator.load_cert_chain(pki.cert("admin"), pki.key("admin"))
-    for context in (nobody, administrator):
+    for listener, context in itertools.product(("etcd", "etcd-http", "etcd-peer"), (nobody, administrator)):
         with pytest.raises(OSError) as refused:
-            urllib.request.urlopen(f"https://127.0.0.1:{port}/v3/kv/range", b"{}", timeout=5, context=context)
+            urllib.request.urlopen(f"https://127.0.0.1:{ports[listener]}/v3/kv/range", b"{}", timeout=5, context=context)
         assert not isinstance(refused.value, urllib.error.HTTPError), "refused in the handshake, before any question"
 
 
@@ -137,8 +139,19 @@ def test_another_provider_does_not_take_over(terminal: Terminal) -> None:
     assert "a local cluster is up here" in terminal.converge("up", "--provider", "kind", code=3)
 
 
+def test_a_cluster_of_an_earlier_release_is_replaced(terminal: Terminal) -> None:
+    state = terminal.cluster / "local.json"
+    left = json.loads(state.read_text())
+    del left["ports"]["etcd-http"]
+    state.write_text(json.dumps(left))
+    before = {process.pid for process in terminal.processes()}
+    terminal.converge("up")
+    assert not before & {process.pid for process in terminal.processes()}
+    assert len(terminal.processes()) == len(COMPONENTS)
+
+
 def test_down_leaves_nothing(terminal: Terminal) -> None:
-    ports = [part["port"] for part in terminal.status().values() if part["port"]]
+    ports = json.loads((terminal.cluster / "local.json").read_text())["ports"].values()
     terminal.converge("down")
     assert terminal.processes() == []
     assert not terminal.cluster.exists()
