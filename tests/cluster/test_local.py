@@ -94,8 +94,9 @@ def test_etcd_talks_to_the_api_server_alone(terminal: Terminal) -> None:
     administrator = ssl.create_default_context(cafile=str(pki.cert("etcd-ca")))
     administrator.load_cert_chain(pki.cert("admin"), pki.key("admin"))
     for listener, context in itertools.product(("etcd", "etcd-http", "etcd-peer"), (nobody, administrator)):
+        url = f"https://127.0.0.1:{ports[listener]}/v3/kv/range"
         with pytest.raises(OSError) as refused:
-            urllib.request.urlopen(f"https://127.0.0.1:{ports[listener]}/v3/kv/range", b"{}", timeout=5, context=context)
+            urllib.request.urlopen(url, b"{}", timeout=5, context=context)
         assert not isinstance(refused.value, urllib.error.HTTPError), "refused in the handshake, before any question"
 
 
