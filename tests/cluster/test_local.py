@@ -140,6 +140,16 @@ def test_another_provider_does_not_take_over(terminal: Terminal) -> None:
     assert "a local cluster is up here" in terminal.converge("up", "--provider", "kind", code=3)
 
 
+def test_a_start_that_was_killed_before_it_wrote_down_a_process_is_no_obstacle(terminal: Terminal) -> None:
+    state = terminal.cluster / "local.json"
+    left = json.loads(state.read_text())
+    forgotten = left["processes"].pop("kube-apiserver")
+    state.write_text(json.dumps(left))
+    terminal.converge("up")
+    assert len(terminal.processes()) == len(COMPONENTS)
+    assert forgotten["pid"] not in {process.pid for process in terminal.processes()}
+
+
 def test_a_cluster_of_an_earlier_release_is_replaced(terminal: Terminal) -> None:
     state = terminal.cluster / "local.json"
     left = json.loads(state.read_text())

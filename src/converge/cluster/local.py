@@ -18,6 +18,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 from converge.cluster import etcd, kubeconfig, processes, programs, setup
 from converge.cluster.directories import cluster_dir, private_dir
 from converge.cluster.errors import ClusterError
@@ -117,6 +119,7 @@ def _of_this_version(state: dict[str, Any]) -> bool:
 def _bring_up(state: dict[str, Any], paths: dict[str, Path], progress: programs.Progress) -> None:
     for name in [name for name in state["processes"] if not _alive(state, name)]:
         del state["processes"][name]  # ended before this start: no failure of it
+    processes.kill(_forgotten(state))
     progress("starting etcd and the API server")
     for name in ("etcd", "kube-apiserver"):
         _start(state, name, paths)
@@ -135,6 +138,12 @@ def _bring_up(state: dict[str, Any], paths: dict[str, Path], progress: programs.
         lambda: _check_alive(state) and bool(client.get("v1", "ServiceAccount", "default", "default")),
         _READY_WITHIN,
     )
+
+
+def _forgotten(state: dict[str, Any]) -> list[psutil.Process]:
+    """What was started by a command that was killed before it could write that down."""
+    known = {remembered["pid"] for remembered in state["processes"].values()}
+    return [each for each in processes.mentioning(str(cluster_dir()), COMPONENTS) if each.pid not in known]
 
 
 def _install(client: Client) -> bool:
