@@ -7,8 +7,9 @@ import psutil
 import pytest
 
 from converge.grader.output import plain
-from converge.grader.process import Process, zygote
+from converge.grader.process import Process
 from converge.grader.waiting import eventually
+from converge.grader.zygotes import zygote
 
 
 @pytest.fixture(params=["by itself", "from a zygote"])

@@ -18,11 +18,12 @@ from typing import TYPE_CHECKING
 
 from converge.grader.bookkeeping import by_kopf
 from converge.grader.patience import patience
-from converge.grader.process import Process, zygote
+from converge.grader.process import Process
 from converge.grader.recorder.reconciles import reconciles, without_reconciles
 from converge.grader.rest import wait_for_rest
 from converge.grader.verdict import Failure, NotStarted, TookTooLong
 from converge.grader.waiting import eventually
+from converge.grader.zygotes import zygote
 
 if TYPE_CHECKING:
     from converge.grader.course import Lab
