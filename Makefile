@@ -6,6 +6,7 @@ EXTRAS := notebooks,docs,database,dev
 LAB    ?=
 AGAINST ?=
 NAME   ?=
+ENGINE ?= docker
 
 .DEFAULT_GOAL := help
 .PHONY: help check watch hint list up down shell status doctor docs site recorded notebooks test test-kind verify lint format browser bench lock clean
@@ -53,7 +54,9 @@ test: $(VENV)/.all browser lint ## Test the course itself, and grade its grader
 test-kind: export CONVERGE_STATE := $(CURDIR)/$(VENV)/kind
 test-kind: export CONVERGE_TEST_KIND := 1
 test-kind: $(VENV)/.all ## Test on kind: provider, contract, labs (CONVERGE_KIND_IMAGE, CONVERGE_WEB_IMAGES, …)
+	@$(ENGINE) build -q -f solutions/16_ship/Dockerfile -t webapp-operator:1 .
 	@$(BIN)/converge up --provider kind
+	@$(BIN)/converge load webapp-operator:1
 	@$(BIN)/pytest -n 2 --dist loadgroup tests/cluster/test_kind*.py tests/cluster/test_contract_*.py tests/labs --against solutions; \
 	  code=$$?; $(BIN)/converge down; exit $$code
 

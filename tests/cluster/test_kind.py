@@ -42,6 +42,10 @@ def test_no_engine_is_said_with_the_way_out(tmp_path: Path) -> None:
     assert "--provider local" in said
 
 
+def test_images_are_loaded_where_containers_run(tmp_path: Path) -> None:
+    assert "no cluster is up" in Terminal(tmp_path).converge("load", "web:1", code=3)
+
+
 def test_a_daemon_that_is_down_is_no_engine(docker: Callable[..., str]) -> None:
     docker(version="echo 'Cannot connect to the Docker daemon' >&2; exit 1")
     assert kind.engine() is None

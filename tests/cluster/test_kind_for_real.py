@@ -82,6 +82,17 @@ def test_the_images_of_the_labs_are_in_the_node(cluster: Cluster, runs_on: engin
     assert [image for image in here if image.rpartition("/")[2] not in loaded] == []
 
 
+def test_an_image_of_ones_own_is_loaded(terminal: Terminal, cluster: Cluster, runs_on: engine.Engine) -> None:
+    mine = "localhost/built-here:7"
+    assert f"has no image {mine}" in terminal.converge("load", mine, code=3)
+    runs_on.run("tag", cluster.images.web[0], mine)
+    try:
+        terminal.converge("load", mine)
+    finally:
+        runs_on.run("rmi", mine)
+    assert mine in runs_on.run("exec", f"{kind.name()}-control-plane", "crictl", "images", "-o", "json").stdout
+
+
 @pytest.mark.parametrize("component", ["kube-apiserver", "kube-controller-manager"])
 def test_a_component_is_started_again(cluster: Cluster, component: str) -> None:
     client = Client(kubeconfig=cluster.kubeconfig)

@@ -622,18 +622,36 @@ def test_the_image_is_as_small_a_target_as_it_can_be(submission, manifest):
     expect(copied, True, when="COPY of ship.py was looked for", hint="The program has to get into the image.")
 
 
+NO_IMAGE = ("ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName")
+
+
+def waiting(namespace):
+    """Why containers of Pods in a namespace do not run yet."""
+    statuses = [each.get("status", {}).get("containerStatuses") or [] for each in namespace.list("Pod")]
+    return [each["state"]["waiting"] for some in statuses for each in some if "waiting" in each["state"]]
+
+
 @check(points=3, section="the-image", kubelet=True, timeout=300)
 def test_it_runs_as_a_pod(namespace, manifest):
     """On kind: both Pods become ready, and a WebApp is served by what runs in the cluster."""
     deploy(namespace, manifest, {each["kind"] for each in manifest})
     name = of_kind(manifest, "Deployment")[0]["metadata"]["name"]
     image = container_of(manifest)["image"]
+    applied = f"manifest.yaml was applied to a cluster with kubelets; Pods of {name} that are ready"
+    build = f"Build it at the root of the course, docker build -f labs/16_ship/Dockerfile -t {image} ., and give it to "
+    build += f"the cluster: converge load {image}."
+
+    def ready():
+        if missing := [state for state in waiting(namespace) if state.get("reason") in NO_IMAGE]:
+            fail(when=applied, expected=f"the image {image} in the cluster", got=missing[0], hint=build)
+        return (namespace.get("Deployment", name) or {}).get("status", {}).get("readyReplicas")
+
     eventually(
-        lambda: (namespace.get("Deployment", name) or {}).get("status", {}).get("readyReplicas"),
+        ready,
         of_kind(manifest, "Deployment")[0]["spec"]["replicas"],
         within=120,
-        when=f"manifest.yaml was applied to a cluster with kubelets; Pods of {name} that are ready",
-        hint=f"Build {image} and give it to the cluster first: docker build …, then kind load docker-image {image}.",
+        when=applied,
+        hint="`converge kubectl get pods -A` names the Pods; `converge kubectl logs` shows what they say.",
         seen=lambda: [json.dumps(each.get("status", {}).get("containerStatuses")) for each in namespace.list("Pod")],
     )
     app = namespace.webapp(replicas=1)

@@ -1,4 +1,4 @@
-"""Commands for the cluster: up, down, status, logs, kubectl, shell, doctor."""
+"""Commands for the cluster: up, down, status, logs, kubectl, shell, load, doctor."""
 
 import json
 import os
@@ -19,7 +19,7 @@ CLUSTER = "The cluster"
 
 def register(app: typer.Typer) -> None:
     """Add these commands to ``app``."""
-    for command in (up, down, status, logs, shell, doctor):
+    for command in (up, down, status, logs, shell, load, doctor):
         app.command(rich_help_panel=CLUSTER)(command)
     passes_everything_on = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []}
     app.command(rich_help_panel=CLUSTER, context_settings=passes_everything_on)(kubectl)
@@ -185,6 +185,17 @@ def shell() -> None:
     console.print(f"KUBECONFIG is the course's cluster ({there.provider}); leave with [bold]exit[/]")
     sys.stdout.flush()
     os.execvpe(user_shell, command, environment)
+
+
+def load(images: Annotated[list[str], typer.Argument(metavar="IMAGE…", help="As your engine names them.")]) -> None:
+    """Bring images that Docker or Podman has into a kind cluster, for Pods to run.
+
+    Example: [bold]docker build -f labs/16_ship/Dockerfile -t webapp-operator:1 .[/], then
+    [bold]converge load webapp-operator:1[/].
+    """
+    with progress() as say:
+        cluster.load(images, say)
+    console.print(f"[green]loaded[/]: {', '.join(images)}")
 
 
 def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:

@@ -5,7 +5,7 @@ cluster that somebody else runs. With nothing asked for, the cluster that is up 
 container engine answers, else local. One cluster belongs to one state directory (``CONVERGE_STATE``).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from converge.cluster.directories import cluster_dir, state_dir
@@ -13,7 +13,7 @@ from converge.cluster.errors import ClusterError
 from converge.cluster.locking import locked
 from converge.cluster.model import Cluster, Images, Part
 
-__all__ = ["PROVIDERS", "Cluster", "ClusterError", "Images", "Part", "current", "down", "ensure", "up"]
+__all__ = ["PROVIDERS", "Cluster", "ClusterError", "Images", "Part", "current", "down", "ensure", "load", "up"]
 
 PROVIDERS = ("local", "kind", "existing")
 
@@ -82,6 +82,20 @@ def down(say: Callable[[str], None] = _quiet) -> Cluster | None:
             kind.stop()
         local.stop()  # also when its state file is gone: processes are found by the directory they use
     return replace(there, parts=()) if there else None
+
+
+def load(images: Sequence[str], progress: Callable[[str], None] = _quiet) -> None:
+    """Bring images of the container engine into a cluster whose Pods are real and whose node is a container."""
+    from converge.cluster import kind
+
+    there = current()
+    if there is None or there.provider != "kind":
+        what = f"the cluster that is up is {there.provider}" if there else "no cluster is up"
+        mend = "converge up --provider kind" if there is None else "converge down, then converge up --provider kind"
+        raise ClusterError(f"images are loaded into a kind cluster only, and {what}", mend)
+    if not kind.runs():
+        raise ClusterError("the node of the kind cluster does not run", "converge up")
+    kind.load(images, progress)
 
 
 def directory() -> str:

@@ -14,7 +14,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -118,13 +118,28 @@ def _load_images(kind: Kind, progress: Callable[[str], None]) -> None:
     """Give the node those of the labs' images that the engine has; it pulls the others when a Pod wants them."""
     images = existing.images()
     here = [image for image in (*images.web, *images.postgres) if kind.engine.has(image)]
-    if not here:
-        return
-    progress(f"loading images: {', '.join(here)}")
+    if here:
+        _load(kind, here, progress)
+
+
+def _load(kind: Kind, images: Sequence[str], progress: Callable[[str], None]) -> None:
+    progress(f"loading images: {', '.join(images)}")
     with tempfile.TemporaryDirectory() as scratch:
         archive = Path(scratch) / "images.tar"
-        kind.engine.save(here, "linux/" + programs.target().split("-")[1], archive)
+        kind.engine.save(images, "linux/" + programs.target().split("-")[1], archive)
         kind.load(archive, progress)
+
+
+def load(images: Sequence[str], progress: Callable[[str], None]) -> None:
+    """Bring images from the engine into the node, where Pods find them without a registry."""
+    runs_on = _engine(_read_state().get("engine"))
+    for image in images:
+        if not runs_on.has(image):
+            raise ClusterError(
+                f"{runs_on.name} has no image {image}",
+                f"build it ({runs_on.name} build -t {image} …) or get it ({runs_on.name} pull {image})",
+            )
+    _load(Kind(programs.obtain(["kind"], progress)["kind"], runs_on, name(), cluster_dir()), images, progress)
 
 
 def _wait_for_node() -> None:
