@@ -638,12 +638,16 @@ def test_it_runs_as_a_pod(namespace, manifest):
     name = of_kind(manifest, "Deployment")[0]["metadata"]["name"]
     image = container_of(manifest)["image"]
     applied = f"manifest.yaml was applied to a cluster with kubelets; Pods of {name} that are ready"
-    build = f"Build it at the root of the course, docker build -f labs/16_ship/Dockerfile -t {image} ., and give it to "
-    build += f"the cluster: converge load {image}."
 
     def ready():
         if missing := [state for state in waiting(namespace) if state.get("reason") in NO_IMAGE]:
-            fail(when=applied, expected=f"the image {image} in the cluster", got=missing[0], hint=build)
+            fail(
+                when=applied,
+                expected=f"the image {image} in the cluster",
+                got=missing[0],
+                hint=f"Build it at the root of the course, docker build -f labs/16_ship/Dockerfile -t {image} ., "
+                f"and give it to the cluster: converge load {image}.",
+            )
         return (namespace.get("Deployment", name) or {}).get("status", {}).get("readyReplicas")
 
     eventually(

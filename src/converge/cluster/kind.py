@@ -132,7 +132,7 @@ def _load(kind: Kind, images: Sequence[str], progress: Callable[[str], None]) ->
 
 def load(images: Sequence[str], progress: Callable[[str], None]) -> None:
     """Bring images from the engine into the node, where Pods find them without a registry."""
-    runs_on = _engine(_read_state().get("engine"))
+    runs_on = _node().engine
     for image in images:
         if not runs_on.has(image):
             raise ClusterError(
