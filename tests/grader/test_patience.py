@@ -4,7 +4,8 @@ import os
 
 import pytest
 
-from converge.grader.patience import HURRY, MOST, hurried, patience
+from converge.grader import patience as patiences
+from converge.grader.patience import MOST, hurried, patience
 from converge.grader.verdict import Failure
 from converge.grader.waiting import eventually
 
@@ -35,9 +36,9 @@ def test_there_is_an_end_to_it(crowd) -> None:
 
 def test_what_is_sure_not_to_come_gets_less_time(crowd, monkeypatch: pytest.MonkeyPatch) -> None:
     crowd(0.1)
-    monkeypatch.setenv(HURRY, "0.5")
+    monkeypatch.setattr(patiences, "hurry", 0.5)
     assert (hurried(8), patience(8)) == (4, 8)
-    monkeypatch.setenv(HURRY, "0.001")
+    monkeypatch.setattr(patiences, "hurry", 0.001)
     with pytest.raises(Failure) as caught:
         eventually(lambda: False, within=60, when="nothing was done")
     assert caught.value.expected.startswith("within 0 s")

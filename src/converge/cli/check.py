@@ -11,8 +11,9 @@ import typer
 from converge.cli.terminal import console
 
 if TYPE_CHECKING:
-    from converge.grader.course import CheckFacts, Course, Lab
+    from converge.grader.course import Course, Lab
     from converge.grader.results import LabResult
+    from converge.grader.run import Job
 
 PASSED, NOT_PASSED, OUR_FAULT = 0, 1, 4
 
@@ -59,10 +60,7 @@ def check(
 
     course = courses.load()
     labs, number = choose(course, lab, upto)
-    results = []
-    for each in labs:
-        facts = [each.check(number)] if number else list(each.checks)
-        results.append(grade(course, each, facts, against, silent=as_json))
+    results = grade(course, jobs_of(labs, number, against), silent=as_json)
     if as_json:
         sys.stdout.write(files.as_json(results))
     wanted = {"html": html, "gradescope": gradescope, "classroom50": classroom50, "junit": junit}
@@ -83,24 +81,49 @@ def choose(course: Course, name: str | None, upto: bool) -> tuple[list[Lab], str
     return (list(course.upto(lab)) if upto else [lab]), number
 
 
-def grade(course: Course, lab: Lab, facts: list[CheckFacts], against: str, silent: bool = False) -> LabResult:
-    """Run the checks, show what came of them, and remember it if it is the learner's own work."""
-    from converge.grader.course import relative
+def jobs_of(labs: list[Lab], number: str = "", against: str = "labs") -> list[Job]:
+    """What there is to grade: of each lab all checks, or the one that is meant."""
+    from converge.grader.run import Job
+
+    return [Job(lab, against, [lab.check(number)] if number else None) for lab in labs]
+
+
+def grade(course: Course, jobs: list[Job], silent: bool = False) -> list[LabResult]:
+    """Run the checks, show lab by lab what came of them, and remember it if it is the learner's own work."""
     from converge.grader.progress import Progress
     from converge.grader.report import terminal
-    from converge.grader.run import run_checks
+    from converge.grader.run import run
 
-    if lab.kind == "operator" or lab.rights:
+    if any(job.lab.kind == "operator" or job.lab.rights for job in jobs):
         start_cluster(silent)
-    with terminal.watching(console, facts, silent=silent) as on_event:
-        result = run_checks(course, lab, against=against, only=facts, on_event=on_event)
-    if against == "labs" and len(facts) == len(lab.checks):
-        Progress(course).record(lab, result)
-    if not silent:
-        terminal.show(console, result, relative(lab.skeleton) if against == "labs" else against)
-        if against == "labs":
-            terminal.next_step(console, lab, result)
-    return result
+    ended: dict[int, LabResult] = {}
+    shown = 0
+
+    def on_result(number: int, result: LabResult) -> None:
+        nonlocal shown
+        ended[number] = result
+        if jobs[number].against == "labs" and jobs[number].only is None:
+            Progress(course).record(jobs[number].lab, result)
+        while not silent and shown in ended:  # labs run beside each other, and are told in their order
+            show(jobs[shown], ended[shown])
+            shown += 1
+
+    with terminal.watching(console, jobs, silent=silent) as on_event:
+        results = run(course, jobs, on_event=on_event, on_result=on_result)
+    if (trouble := next((each.trouble for each in results if each.trouble), "")) and not silent:
+        console.print(trouble, style="magenta", markup=False)
+    return results
+
+
+def show(job: Job, result: LabResult) -> None:
+    """The result of one lab, and what to type next if it is the learner's."""
+    from converge.grader.course import relative
+    from converge.grader.report import terminal
+
+    own = job.against == "labs"
+    terminal.show(console, result, relative(job.lab.skeleton) if own else job.against)
+    if own:
+        terminal.next_step(console, job.lab, result)
 
 
 def start_cluster(silent: bool) -> None:

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from converge.cli.check import LabArgument, choose, grade
+from converge.cli.check import LabArgument, choose, grade, jobs_of
 from converge.cli.terminal import console
 
 # File systems whose changes no event announces.
@@ -30,7 +30,7 @@ def watch(
 
     course = courses.load()
     (chosen, *_), number = choose(course, lab, upto=False)
-    facts = [chosen.check(number)] if number else list(chosen.checks)
+    jobs = jobs_of([chosen], number)
     system = file_system(chosen.skeleton)
     if system in SILENT and not poll:
         console.print(f"[yellow]Changes on a {system} file system are not announced; looking at the file instead.[/]")
@@ -39,7 +39,7 @@ def watch(
         for _ in changes(chosen.skeleton, poll, also=chosen.beside):
             if console.is_terminal:
                 console.clear()
-            grade(course, chosen, facts, "labs")
+            grade(course, jobs)
             console.print(f"\nWatching {courses.relative(chosen.skeleton)}; Ctrl-C ends it.", style="dim")
     except KeyboardInterrupt:
         raise typer.Exit(0) from None

@@ -241,6 +241,8 @@ def _flags(name: str, ports: dict[str, int]) -> list[str]:
                 "--controllers=*,-persistentvolume-attach-detach-controller",
                 "--kube-api-qps=500",
                 "--kube-api-burst=1000",
+                # The namespaces of a run are dropped all at once, and the next run should not have to wait for that.
+                "--concurrent-namespace-syncs=2",
                 "--profiling=false",
             ]
         case "kube-scheduler":

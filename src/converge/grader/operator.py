@@ -68,6 +68,12 @@ class Operator:
         return copy
 
     @property
+    def workloads(self) -> list[str]:
+        """The kinds of this lab whose changes take a while to roll out."""
+        granted = {resource for rule in self._lab.rights for resource in rule["resources"]}
+        return [kind for kind in ("Deployment", "StatefulSet") if f"{kind.lower()}s" in granted]
+
+    @property
     def running(self) -> bool:
         return bool(self._runs) and self._runs[-1].running
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 MOST = 6.0
-HURRY = "CONVERGE_HURRY"
+hurry = 1.0  # the part of its time that is given to what is sure not to come; set for each check by the plugin
 
 
 def patience(seconds: float) -> float:
@@ -19,5 +19,5 @@ def patience(seconds: float) -> float:
 
 
 def hurried(seconds: float) -> float:
-    """The same for something that is sure not to come: `verify` gives a mutant half the time that others get."""
-    return patience(seconds) * float(os.environ.get(HURRY, "1"))
+    """The same for something that may be sure not to come: `verify` gives a mutant half the time that others get."""
+    return patience(seconds) * hurry

@@ -12,12 +12,13 @@ import signal
 from collections.abc import Generator
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from converge.grader import patience
 from converge.grader.check import ATTRIBUTE, Facts
-from converge.grader.patience import patience
+from converge.grader.plan import Plan, Task, split
 from converge.grader.report.text import explain
 from converge.grader.verdict import NeedsKind, Status, TookTooLong, Verdict
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from converge.grader.recorder import Recording
 
 PROPERTY = "converge"
+PLAN = pytest.StashKey[Plan]()
 pytest_plugins = ["converge.grader.fixtures"]
 
 
@@ -36,11 +38,24 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="what to grade: labs, solutions, PATH, mutant:ID or variant:NAME; labs when a file of checks is named, "
         "solutions when all tests of the course are run",
     )
+    group.addoption("--converge-plan", metavar="FILE", help="file that says which checks run against what")
     group.addoption("--converge-stream", type=int, help="file descriptor that gets one JSON line per check")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """With a plan, a check runs once for each task that names it; the task's number is all that pytest's name shows."""
+    if plan := metafunc.config.stash.get(PLAN, None):
+        tasks = plan.of(metafunc.definition.path, metafunc.function.__name__)
+        metafunc.fixturenames.append("against")
+        metafunc.parametrize("against", tasks, ids=[str(task.number) for task in tasks], indirect=True)
 
 
 def facts_of(item: pytest.Item) -> Facts | None:
     return getattr(getattr(item, "function", None), ATTRIBUTE, None)
+
+
+def task_of(item: pytest.Item) -> Task | None:
+    return item.callspec.params.get("against") if hasattr(item, "callspec") else None
 
 
 # Verdicts
@@ -48,8 +63,10 @@ def facts_of(item: pytest.Item) -> Facts | None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Do not ask a check about running containers where there are none."""
+    """Set how patient a check is, and do not ask one about running containers where there are none."""
     facts = facts_of(item)
+    task = task_of(item)
+    patience.hurry = task.hurry if task else 1.0
     if facts is None or not facts.kubelet:
         return
     from converge import cluster
@@ -75,7 +92,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
         )
 
     previous = signal.signal(signal.SIGALRM, expire)
-    signal.setitimer(signal.ITIMER_REAL, patience(facts.timeout))
+    signal.setitimer(signal.ITIMER_REAL, patience.patience(facts.timeout))
     try:
         return (yield)
     finally:
@@ -107,7 +124,7 @@ def pytest_runtest_makereport(
     else:
         status, parts = Status.ERROR, {"message": f"{type(error).__name__}: {error}", "seen": [report.longreprtext]}
         report.outcome = "failed"  # a skip inside a check is no pass
-    verdict = {"name": item.name, "phase": call.when, "status": status, "parts": parts, "seconds": call.duration}
+    verdict = {"phase": call.when, "status": status, "parts": parts, "seconds": call.duration}
     report.user_properties.append((PROPERTY, json.dumps(verdict)))
     return report
 
@@ -126,18 +143,24 @@ class Stream:
         self._file = os.fdopen(descriptor, "w", buffering=1)
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
-        self._file.write(json.dumps({"started": nodeid.rpartition("::")[2]}) + "\n")
+        self._tell(nodeid, {"phase": "start"})
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         for name, value in report.user_properties:
-            if name == PROPERTY and json.loads(str(value))["phase"] == report.when:
-                self._file.write(str(value) + "\n")
+            if name == PROPERTY and (verdict := json.loads(str(value)))["phase"] == report.when:
+                self._tell(report.nodeid, verdict)
+
+    def _tell(self, nodeid: str, event: dict[str, Any]) -> None:
+        check, task = split(nodeid)
+        self._file.write(json.dumps({"name": check, "task": task, **event}) + "\n")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     if config.option.against is None:
         named = [Path(argument.partition("::")[0]).resolve() for argument in config.invocation_params.args]
         config.option.against = "labs" if any("labs" in path.parts[-2:] for path in named) else "solutions"
+    if plan := config.getoption("--converge-plan"):
+        config.stash[PLAN] = Plan.read(Path(plan))
     descriptor = config.getoption("--converge-stream")
     if descriptor is not None and not hasattr(config, "workerinput"):
         config.pluginmanager.register(Stream(descriptor))

@@ -7,7 +7,7 @@ nothing to do. Both are evidence: nothing here waits for a time that was guessed
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from converge.grader.patience import patience
@@ -32,7 +32,7 @@ def wait_for_rest(operator: Operator, within: float, unless: Callable[[], bool] 
     before: Any = None
     still_since = time.monotonic()
     while True:
-        rollouts = states(operator.namespace)
+        rollouts = states(operator.namespace, operator.workloads)
         if rollouts != before or not all(done for _, done in rollouts) or operator.busy():
             before, still_since = rollouts, time.monotonic()
         if time.monotonic() - still_since >= QUIET and silent(operator.recorder, called):
@@ -41,7 +41,7 @@ def wait_for_rest(operator: Operator, within: float, unless: Callable[[], bool] 
             return False
         for interruption in interruptions:
             interruption()
-        time.sleep(0.08)
+        time.sleep(0.1)
 
 
 def silent(recorder: Recorder, called: float) -> bool:
@@ -60,16 +60,23 @@ def silent(recorder: Recorder, called: float) -> bool:
     return len(looks) > LOOKS  # the first of them may belong to the very pass that wrote
 
 
-def states(namespace: Namespace) -> list[tuple[str, bool]]:
+def states(namespace: Namespace, kinds: Sequence[str]) -> list[tuple[str, bool]]:
     """Each rollout's version and whether it has come to its end, good or bad."""
-    stuck = {owner for pod in namespace.list("Pod") if cannot_start(pod) for owner in owners(pod)}
-    found = []
-    for kind in ("Deployment", "StatefulSet"):
-        for each in namespace.list(kind):
-            replica_sets = {owner["metadata"]["uid"] for owner in namespace.list("ReplicaSet")} if stuck else set()
-            done = rolled_out(each) or bool(stuck & ({each["metadata"]["uid"]} | replica_sets))
-            found.append((each["metadata"]["uid"] + each["metadata"]["resourceVersion"], done))
-    return sorted(found)
+    found = [each for kind in kinds for each in namespace.list(kind)]
+    stuck = set() if all(map(rolled_out, found)) else held_up(namespace)
+    return sorted(
+        (
+            each["metadata"]["uid"] + each["metadata"]["resourceVersion"],
+            rolled_out(each) or each["metadata"]["uid"] in stuck,
+        )
+        for each in found
+    )
+
+
+def held_up(namespace: Namespace) -> set[str]:
+    """The workloads with a Pod that cannot start: they have come to their end, too."""
+    owning = {owner for pod in namespace.list("Pod") if cannot_start(pod) for owner in owners(pod)}
+    return owning.union(*(owners(each) for each in namespace.list("ReplicaSet") if each["metadata"]["uid"] in owning))
 
 
 def rolled_out(workload: dict[str, Any]) -> bool:

@@ -6,8 +6,7 @@ Runs the lab's own checks against each of them, several at a time, and collects 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import Any
@@ -17,7 +16,7 @@ from converge.grader.alignment import complaints
 from converge.grader.course import Course, Lab
 from converge.grader.report.text import explain
 from converge.grader.results import LabResult
-from converge.grader.run import run_checks
+from converge.grader.run import Job, run
 from converge.grader.verdict import Status
 
 TIMES = 3  # a solution that passes once may have been lucky
@@ -27,7 +26,7 @@ AT_A_TIME = {"library": 2, "operator": 4}  # operators mostly wait
 
 @dataclass
 class Trial:
-    """One run of the checks against one subject, and what is wrong with its outcome."""
+    """The checks against one subject, and what is wrong with their outcome."""
 
     subject: str
     seconds: float
@@ -59,7 +58,7 @@ class Verification:
 def verify(
     course: Course, lab: Lab, on_trial: Callable[[Trial], None] = lambda trial: None, *, quick: bool = False
 ) -> Verification:
-    """Verify one lab. `on_trial` hears of each run as it ends.
+    """Verify one lab. `on_trial` hears of each trial as it ends.
 
     `quick` runs the solution once, and of each mutant only the check that must find it, in half the time. What goes
     wrong then is looked at again, alone, before it is called a problem; what is well only then is told as unsteady.
@@ -68,51 +67,66 @@ def verify(
     problems = list(complaints(lab))
     trials: list[Trial] = []
     if lab.checks_file.exists():
-        todo = list(jobs(course, lab, quick))
-        with ThreadPoolExecutor(AT_A_TIME[lab.kind]) as pool:
-            for trial in pool.map(lambda job: job(), todo):
-                trials.append(trial)
-                on_trial(trial)
+        todo = list(subjects(lab, quick))
+        trials = attempt(course, todo, AT_A_TIME[lab.kind], on_trial)
         if quick:
-            trials = [again(job, trial) if trial.problems else trial for job, trial in zip(todo, trials, strict=True)]
+            trials = [
+                again(course, subject, trial) if trial.problems else trial
+                for subject, trial in zip(todo, trials, strict=True)
+            ]
     return Verification(lab.slug, problems, trials, time.monotonic() - began)
 
 
-def again(job: Callable[[], Trial], first: Trial) -> Trial:
-    """Run it once more, with nothing beside it."""
-    second = job()
+@dataclass(frozen=True)
+class Subject:
+    """Something to grade, and what must come of it."""
+
+    job: Job
+    judge: Callable[[LabResult], Iterator[str]]
+
+    def trial(self, result: LabResult) -> Trial:
+        problems = [result.trouble] if result.trouble else list(self.judge(result))
+        return Trial(self.job.against, result.seconds, problems, {each.name: each.status for each in result.checks})
+
+
+def attempt(
+    course: Course, todo: Sequence[Subject], at_a_time: int, on_trial: Callable[[Trial], None] = lambda trial: None
+) -> list[Trial]:
+    """Grade all of them, so many checks at a time."""
+    results = run(
+        course,
+        [subject.job for subject in todo],
+        workers=at_a_time,
+        on_result=lambda number, result: on_trial(todo[number].trial(result)),
+    )
+    return [subject.trial(result) for subject, result in zip(todo, results, strict=True)]
+
+
+def again(course: Course, subject: Subject, first: Trial) -> Trial:
+    """Grade it once more, with nothing beside it."""
+    (second,) = attempt(course, [subject], 0)
     second.seconds += first.seconds
     if not second.problems:
         second.unsteady = first.problems
     return second
 
 
-def jobs(course: Course, lab: Lab, quick: bool) -> Iterator[Callable[[], Trial]]:
-    """One function for each run, the longest first."""
-
-    def job(against: str, judge: Callable[[LabResult], Iterator[str]], upto: str | None = None) -> Callable[[], Trial]:
-        def run() -> Trial:
-            names = [check.name for check in lab.checks]
-            last = names.index(upto) + 1 if upto else len(names)
-            only = lab.checks[last - 1 if upto and quick else 0 : last]
-            hurry = HALF if upto and quick else 1.0
-            result = run_checks(course, lab, against=against, only=only, workers=0, hurry=hurry)
-            problems = [result.trouble] if result.trouble else list(judge(result))
-            return Trial(against, result.seconds, problems, {each.name: each.status for each in result.checks})
-
-        return run
-
+def subjects(lab: Lab, quick: bool) -> Iterator[Subject]:
+    """All that is graded for one lab."""
     if lab.solution.exists():
         for _ in range(1 if quick else TIMES):
-            yield job("solutions", full_marks)
+            yield Subject(Job(lab, "solutions"), full_marks)
     for name in lab.variants:
-        yield job(f"variant:{name}", full_marks)
+        yield Subject(Job(lab, f"variant:{name}"), full_marks)
     names = [check.name for check in lab.checks]
     for mutant in mutants(lab):
         if mutant.check in names:
-            yield job(f"mutant:{mutant.id}", partial(found_out, mutant), mutant.check)
+            place = names.index(mutant.check)
+            only = lab.checks[place if quick else 0 : place + 1]
+            job = Job(lab, f"mutant:{mutant.id}", only, hurry=HALF if quick else 1.0)
+            yield Subject(job, partial(found_out, mutant))
     if lab.skeleton.exists():
-        yield job("labs", nothing_earned)
+        yield Subject(Job(lab, "labs"), nothing_earned)
 
 
 def full_marks(result: LabResult) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -12,10 +12,10 @@ from rich.live import Live
 from rich.spinner import Spinner
 from rich.text import Text
 
-from converge.grader.course import CheckFacts, Lab
+from converge.grader.course import Lab
 from converge.grader.report.text import explain
 from converge.grader.results import CheckResult, LabResult
-from converge.grader.run import Event
+from converge.grader.run import Event, Job
 from converge.grader.verdict import Status
 
 MARKS = {
@@ -29,42 +29,54 @@ MARKS = {
 
 
 @contextmanager
-def watching(console: Console, facts: list[CheckFacts], *, silent: bool = False) -> Iterator[Event]:
-    """Show the checks of a run while it goes on; nothing when nobody watches."""
+def watching(console: Console, jobs: Sequence[Job], *, silent: bool = False) -> Iterator[Event]:
+    """Show the checks of a run while it goes on, of several labs those under way; nothing when nobody watches."""
     if silent or not console.is_terminal:
         yield lambda event: None
         return
-    state: dict[str, Status | str] = {}
+    states: list[dict[str, Status | str]] = [{} for _ in jobs]
+
+    def rows_of(job: Job, state: dict[str, Status | str]) -> Iterator[Any]:
+        for each in job.facts:
+            now = state.get(each.name)
+            if now == "running":
+                yield Spinner("dots", Text(each.title), style="cyan")
+            elif isinstance(now, Status):
+                mark, style = MARKS[now]
+                yield Text.assemble((mark, style), " ", each.title)
+            else:
+                yield Text(f"· {each.title}", style="dim")
 
     def draw() -> Group:
         rows: list[Any] = []
-        for each in facts:
-            now = state.get(each.name)
-            if now == "running":
-                rows.append(Spinner("dots", Text(each.title), style="cyan"))
-            elif isinstance(now, Status):
-                mark, style = MARKS[now]
-                rows.append(Text.assemble((mark, style), " ", each.title))
-            else:
-                rows.append(Text(f"· {each.title}", style="dim"))
+        for job, state in zip(jobs, states, strict=True):
+            if len(jobs) == 1:
+                rows += rows_of(job, state)
+            elif state and not all(isinstance(state.get(each.name), Status) for each in job.facts):
+                rows += [heading(job.lab.number, job.lab.title), *rows_of(job, state)]
         return Group(*rows)
 
     with Live(get_renderable=draw, console=console, refresh_per_second=12, transient=True):
 
         def on_event(event: dict[str, Any]) -> None:
-            if "started" in event:
-                state[event["started"]] = "running"
-            elif event["status"] != Status.PASSED or event["phase"] == "teardown":
-                state.setdefault(event["name"], "running")
-                if state[event["name"]] == "running":
-                    state[event["name"]] = Status(event["status"])
+            state, name = states[event["task"]], event["name"]
+            if event["phase"] == "start":
+                state[name] = "running"
+            elif state.get(name, "running") == "running" and (
+                event["status"] != Status.PASSED or event["phase"] == "teardown"
+            ):
+                state[name] = Status(event["status"])
 
         yield on_event
 
 
+def heading(number: str, title: str) -> Text:
+    return Text(f"{number} {title}", style="bold")
+
+
 def show(console: Console, result: LabResult, file: str) -> None:
     """One lab's result, easiest check first, each with its explanation."""
-    console.print(Text.assemble((f"{result.lab[:2]} {result.title}", "bold"), f" · {file}"))
+    console.print(Text.assemble(heading(result.lab[:2], result.title), f" · {file}"))
     for check in result.checks:
         show_check(console, check)
     counts = Counter(check.status for check in result.checks)
@@ -74,8 +86,6 @@ def show(console: Console, result: LabResult, file: str) -> None:
     console.print(
         Text.assemble((f"{result.points}/{result.max_points} points", style), f" · {summary} · {result.seconds:.1f} s")
     )
-    if result.trouble:
-        console.print(Text(result.trouble, style="magenta"))
 
 
 def show_check(console: Console, check: CheckResult) -> None:
