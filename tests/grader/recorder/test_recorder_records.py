@@ -132,6 +132,40 @@ def test_an_apply_that_meets_another_owner_is_refused_as_ever(
     assert [request.changed for request in recorder.writes()] == [True, False]
 
 
+def test_a_patch_of_what_passed_by_before_is_one_question_to_the_server(
+    recorder: Recorder, identity: Identity, outsider: Outsider
+) -> None:
+    with Recorder(recorder.url) as first:
+        operator = Operator(first.url, identity)
+        operator.create("cm-known", k="1")
+        status, answer = operator.patch("cm-known", k="1")
+        assert status == 200
+        assert [each.method for each in recorder.requests] == ["POST", "PATCH"]
+        write = first.writes()[-1]
+        assert (write.version_before, write.changed) == (answer["metadata"]["resourceVersion"], False)
+
+
+@pytest.mark.parametrize("changed", [True, False])
+def test_what_passed_by_may_be_old(recorder: Recorder, operator: Operator, outsider: Outsider, changed: bool) -> None:
+    operator.create("cm-old", k="1")
+    other = outsider.patch("cm-old", other="1")
+    status, answer = operator.patch("cm-old", k="2" if changed else "1")
+    assert (status, answer["data"]["other"]) == (200, "1")
+    write = recorder.writes()[-1]
+    assert (write.version_before, write.changed) == (other["metadata"]["resourceVersion"], changed)
+
+
+def test_what_passed_by_may_be_gone(recorder: Recorder, operator: Operator, outsider: Outsider) -> None:
+    operator.create("cm-gone", k="1")
+    outsider.delete("cm-gone")
+    status, answer = operator.patch("cm-gone", k="2")
+    assert (status, answer["reason"]) == (404, "NotFound")
+    assert recorder.writes()[-1].changed is False
+    whole = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "cm-gone"}, "data": {"k": "3"}}
+    status, _ = operator.ask("PATCH", f"{operator.configmaps}/cm-gone?fieldManager=me", whole, APPLY)
+    assert (status, recorder.writes()[-1].changed) == (201, True), "an apply makes what is not there"
+
+
 def test_a_generated_name_is_known_after_the_answer(recorder: Recorder, operator: Operator, outsider: Outsider) -> None:
     _, created = operator.ask("POST", operator.configmaps, {"metadata": {"generateName": "cm-gen-"}})
     assert recorder.writes()[0].name == created["metadata"]["name"]

@@ -63,15 +63,26 @@ class Exchange:
         record.version_before = version_of(parse(message.body))
         if record.version_before or not record.is_write:
             return await self._ask()
+        if known := self.proxy.versions.last(record):
+            answer = await self._pinned(known)
+            # Whatever was wrong with it, it may be the pin: the object can be gone, or another of that name.
+            if answer is not None and answer.status < 300:
+                return answer
         for query in ("?resourceVersion=0", *[""] * _TRIES):
-            version = record.version_before = await self._version(query)
-            patch = pinned(message.body, message.header(b"content-type"), version) if record.verb != "update" else None
-            if not version or patch is None:
+            answer = await self._pinned(await self._version(query))
+            if answer is None:
                 break
-            answer = await self._ask(patch)
             if not outpaced(answer.status, parse(answer.body)):
                 return answer
         return await self._ask()
+
+    async def _pinned(self, version: str) -> Answer | None:
+        """Let the server do the patch on just this version; None where it cannot be told so."""
+        self.record.version_before = version
+        message = self.message
+        kind = message.header(b"content-type")
+        patch = pinned(message.body, kind, version) if version and self.record.verb != "update" else None
+        return None if patch is None else await self._ask(patch)
 
     async def _version(self, query: str) -> str:
         target = f"{self.record.route.collection}/{self.record.name}{query}"
@@ -92,6 +103,7 @@ class Exchange:
         if isinstance(seen, dict) and seen.get("kind") != "Status":
             record.kind = str(seen.get("kind", ""))
             record.name = str((seen.get("metadata") or {}).get("name", record.name))
+            self.proxy.versions.saw_object(record)
 
     def pass_on(self, answer: Answer) -> None:
         """Give the answer to the operator."""

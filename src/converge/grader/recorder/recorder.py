@@ -226,7 +226,7 @@ class Recorder:
 
     def bookmark(self, kind: str, version: str) -> int:
         """Send a bookmark now, as a server does once a minute, to the open watches that asked for them."""
-        return self._on_open_watches(kind, f"bookmark {version}", lambda stream: stream.bookmark(version))
+        return self._on_open_watches(kind, f"bookmark {version}", lambda stream: stream.bookmark(kind, version))
 
     # --- the past
 

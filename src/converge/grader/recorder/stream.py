@@ -84,10 +84,9 @@ class EventStream:
             self.outlet.deliver(event, EXPIRED)
             self.finish()
 
-    def bookmark(self, version: str) -> None:
+    def bookmark(self, kind: str, version: str) -> None:
         """Tell of a newer version and of no change, if the watch has asked for such."""
         if not self.ended and "allowWatchBookmarks=true" in self.request.path:
-            kind = self.request.kind or "Bookmark"
             body = {"type": "BOOKMARK", "object": {"kind": kind, "metadata": {"resourceVersion": version}}}
             line = json.dumps(body).encode() + b"\n"
             self.outlet.deliver(read_event(self.request, line, self.outlet.now()), line)

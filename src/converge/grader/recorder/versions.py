@@ -2,9 +2,10 @@
 
 An update that changes nothing is not stored, so its answer has the version that was there before. The version before is
 known for certain when the operator sent it along: the server refuses a write on any other. A patch without a version
-gets one on its way: the recorder asks for it with the operator's own rights, from the server's cache (half the time of
-a read from etcd), and pins the patch to it. If somebody else was faster the server says so; the recorder tries again
-with the version of then, as the server itself would have done with a patch that names none.
+gets one on its way and is pinned to it: the last version of the object that passed by, in an answer or an event. If
+none did, or the server wants another, the recorder asks for it with the operator's own rights, first from the server's
+cache (half the time of a read from etcd), and tries again, as the server itself would have done with a patch that names
+no version.
 
 A PUT without a version is left alone, because some kinds rightly refuse it. There, and where the operator may not read,
 an answer counts as unchanged when its version is not newer than all that was seen: versions grow across all objects.
@@ -25,9 +26,23 @@ class Versions:
     def __init__(self) -> None:
         self.newest = 0
         """The highest version seen of anything: how far the operator can know the world."""
+        self._last: dict[tuple[str, str, str], str] = {}
 
     def saw_event(self, event: WatchEvent) -> None:
         self.newest = max(self.newest, _number(event.resource_version))
+        self._saw(event.resource, event.namespace, event.name, event.resource_version)
+
+    def saw_object(self, request: Request) -> None:
+        """An answer had this version of an object."""
+        self._saw(request.resource, request.namespace, request.name, request.version_after)
+
+    def _saw(self, resource: str, namespace: str, name: str, version: str) -> None:
+        if _number(version) > _number(self._last.get((resource, namespace, name), "")):
+            self._last[resource, namespace, name] = version
+
+    def last(self, request: Request) -> str:
+        """The last version of the request's object that passed by; nothing if none did."""
+        return self._last.get((request.resource, request.namespace, request.name), "")
 
     def saw_answer(self, body: bytes) -> None:
         for version in _VERSION.findall(body):
