@@ -32,10 +32,12 @@ LabArgument = Annotated[
 
 
 def check(
-    lab: Annotated[
-        str | None,
+    labs: Annotated[
+        list[str] | None,
         typer.Argument(
-            metavar="[LAB[.N]]", help="A lab (03, workqueue), one check of it (03.2), or all.", autocompletion=lab_names
+            metavar="[LAB[.N]]...",
+            help="Labs (03, workqueue), single checks (03.2), or all.",
+            autocompletion=lab_names,
         ),
     ] = None,
     upto: Annotated[bool, typer.Option("--upto", help="Also every lab before it.")] = False,
@@ -51,7 +53,7 @@ def check(
     """Grade your work and explain what was seen; with no LAB, the first lab that is not passed yet.
 
     Examples: [bold]converge check 03[/], [bold]converge check 03.2[/] (one check), [bold]converge check 05 --upto[/],
-    [bold]converge check all --junit report.xml[/].
+    [bold]converge check 06 07[/], [bold]converge check all --junit report.xml[/]. Several labs run beside each other.
 
     Exit status: 0 every check passed, 1 not every check passed, 2 wrong use, 3 no cluster, 4 the grader's own error.
     """
@@ -59,8 +61,7 @@ def check(
     from converge.grader.report import files
 
     course = courses.load()
-    labs, number = choose(course, lab, upto)
-    results = grade(course, jobs_of(labs, number, against), silent=as_json)
+    results = grade(course, jobs_of(course, labs or [""], upto, against), silent=as_json)
     if as_json:
         sys.stdout.write(files.as_json(results))
     wanted = {"html": html, "gradescope": gradescope, "classroom50": classroom50, "junit": junit}
@@ -70,22 +71,27 @@ def check(
     raise typer.Exit(exit_code(results))
 
 
-def choose(course: Course, name: str | None, upto: bool) -> tuple[list[Lab], str]:
-    """The labs that are meant, and the number of the one check that is, if any."""
+def lab_of(course: Course, name: str | None) -> Lab:
+    """The lab of `LAB` or `LAB.N`; with no name the learner's next one."""
     from converge.grader.progress import Progress
 
-    if name == "all":
-        return [lab for lab in course.labs if lab.checks_file.exists()], ""
-    word, _, number = (name or "").partition(".")
-    lab = course.find(word) if word else Progress(course).next_lab() or course.labs[-1]
-    return (list(course.upto(lab)) if upto else [lab]), number
+    word = (name or "").partition(".")[0]
+    return course.find(word) if word else Progress(course).next_lab() or course.labs[-1]
 
 
-def jobs_of(labs: list[Lab], number: str = "", against: str = "labs") -> list[Job]:
-    """What there is to grade: of each lab all checks, or the one that is meant."""
+def jobs_of(course: Course, names: list[str], upto: bool = False, against: str = "labs") -> list[Job]:
+    """What there is to grade: each lab that is meant, whole or one check of it."""
     from converge.grader.run import Job
 
-    return [Job(lab, against, [lab.check(number)] if number else None) for lab in labs]
+    jobs: list[Job] = []
+    for name in names:
+        if name == "all":
+            jobs += [Job(lab, against) for lab in course.labs if lab.checks_file.exists()]
+            continue
+        lab, number = lab_of(course, name), name.partition(".")[2]
+        jobs += [Job(each, against) for each in course.upto(lab) if upto and each is not lab]
+        jobs.append(Job(lab, against, [lab.check(number)] if number else None))
+    return jobs
 
 
 def grade(course: Course, jobs: list[Job], silent: bool = False) -> list[LabResult]:

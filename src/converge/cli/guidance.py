@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from converge.cli.check import LabArgument, choose
+from converge.cli.check import LabArgument, lab_of
 from converge.cli.terminal import console
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def hint(
     from converge.grader.progress import Progress
 
     course = courses.load()
-    (chosen, *_), _ = choose(course, lab, upto=False)
+    chosen = lab_of(course, lab)
     if not chosen.hints:
         raise courses.CourseError(f"Lab {chosen.slug} has no hints yet.")
     shown = level or Progress(course).show_hint(chosen)
@@ -51,7 +51,7 @@ def diff(
     from converge.grader.progress import Progress
 
     course = courses.load()
-    chosen = course.find(lab.partition(".")[0]) if lab else choose(course, lab, upto=False)[0][0]
+    chosen = lab_of(course, lab)
     if not Progress(course).of(chosen).passed:
         if not spoil:
             raise courses.CourseError(

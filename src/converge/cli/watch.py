@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from converge.cli.check import LabArgument, choose, grade, jobs_of
+from converge.cli.check import LabArgument, grade, jobs_of
 from converge.cli.terminal import console
 
 # File systems whose changes no event announces.
@@ -29,8 +29,8 @@ def watch(
     from converge.grader import course as courses
 
     course = courses.load()
-    (chosen, *_), number = choose(course, lab, upto=False)
-    jobs = jobs_of([chosen], number)
+    (job, *_) = jobs_of(course, [lab or ""])
+    chosen = job.lab
     system = file_system(chosen.skeleton)
     if system in SILENT and not poll:
         console.print(f"[yellow]Changes on a {system} file system are not announced; looking at the file instead.[/]")
@@ -39,7 +39,7 @@ def watch(
         for _ in changes(chosen.skeleton, poll, also=chosen.beside):
             if console.is_terminal:
                 console.clear()
-            grade(course, jobs)
+            grade(course, [job])
             console.print(f"\nWatching {courses.relative(chosen.skeleton)}; Ctrl-C ends it.", style="dim")
     except KeyboardInterrupt:
         raise typer.Exit(0) from None

@@ -20,7 +20,7 @@ from converge.grader.bookkeeping import by_kopf
 from converge.grader.patience import patience
 from converge.grader.process import Process
 from converge.grader.recorder.reconciles import reconciles, without_reconciles
-from converge.grader.rest import wait_for_rest
+from converge.grader.rest import restless, wait_for_rest
 from converge.grader.verdict import Failure, NotStarted, TookTooLong
 from converge.grader.waiting import eventually
 from converge.grader.zygotes import zygote
@@ -184,13 +184,7 @@ class Operator:
         """Wait until rollouts are done and it has stopped writing; returns that moment, for `recorder.since`."""
         if not wait_for_rest(self, within):
             self.interrupt(final=True)
-            busy = "\n".join(map(str, self.recorder.writes()[-6:]))
-            raise Failure(
-                when=f"the operator was given {within:g} s to come to rest",
-                expected="no more writes, once the objects are as they should be",
-                got=f"it kept writing; its last writes:\n{busy}" if busy else "its objects never became ready",
-                hint="Write only when something differs from what it should be.",
-            )
+            raise restless(self, within)
         self.interrupt(final=True)
         return self.recorder.mark()
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from converge.grader.patience import patience
+from converge.grader.verdict import Failure
 from converge.grader.waiting import interruptions
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from converge.grader.recorder import Recorder
 
 QUIET = 0.3  # seconds without a write and without a change of a rollout
+STOPPED = 2.0  # seconds after which nobody would say that it keeps writing
 LOOKS = 2  # lists of a poller after its last write
 
 
@@ -42,6 +44,30 @@ def wait_for_rest(operator: Operator, within: float, unless: Callable[[], bool] 
         for interruption in interruptions:
             interruption()
         time.sleep(0.1)
+
+
+def restless(operator: Operator, within: float) -> Failure:
+    """Why there was no rest: a rollout that does not end, or an operator that does not stop."""
+    writes = operator.recorder.writes()
+    rolling = [each for kind in operator.workloads for each in operator.namespace.list(kind) if not rolled_out(each)]
+    if rolling and not operator.recorder.since(operator.recorder.mark() - STOPPED).writes():
+        got = "\n".join(["it has stopped writing, and these are not ready:", *map(progress, rolling)])
+        hint = "`converge show` draws the run. A machine with too much to do rolls out slowly: check again."
+    else:
+        got = "\n".join(["it kept writing; its last writes:", *map(str, writes[-6:])])
+        hint = "Write only when something differs from what it should be."
+    return Failure(
+        when=f"the operator was given {within:g} s to come to rest",
+        expected="no more writes, once the objects are as they should be",
+        got=got if writes else "its objects never became ready",
+        hint=hint,
+    )
+
+
+def progress(workload: dict[str, Any]) -> str:
+    """How far a rollout is, in a line."""
+    ready, wanted = workload.get("status", {}).get("availableReplicas", 0), workload["spec"].get("replicas", 1)
+    return f"{workload['kind']} {workload['metadata']['name']}: {ready} of {wanted} replicas available"
 
 
 def silent(recorder: Recorder, called: float) -> bool:
