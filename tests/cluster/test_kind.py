@@ -18,10 +18,12 @@ from converge.cluster.processes import mentioning
 
 @pytest.fixture
 def docker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
-    """Put a `docker` on the path that runs a script for each command; return that path."""
+    """Put a `docker` on the path that runs a script for each command, and a `podman` that is none; return that path."""
     directory = tmp_path / "bin"
     directory.mkdir()
     monkeypatch.delenv("KIND_EXPERIMENTAL_PROVIDER", raising=False)
+    (directory / "podman").write_text("#!/bin/sh\nexit 125\n")
+    (directory / "podman").chmod(0o755)
 
     def install(version: str = "echo 28.0.0", image: str = "exit 1", pull: str = "exit 1") -> str:
         program = directory / "docker"
