@@ -102,6 +102,30 @@ def test_if_nobody_asked_for_kind_the_local_cluster_serves(docker: Callable[...,
     assert "no such host" in terminal.converge("up", "--provider", "kind", code=3)
 
 
+@pytest.mark.parametrize(
+    ("image", "whole"),
+    [
+        ("web:1", "docker.io/library/web:1"),
+        ("team/web:1", "docker.io/team/web:1"),
+        ("registry.example/web:1", "registry.example/web:1"),
+        ("localhost/web:1", "localhost/web:1"),
+        ("here:5000/web", "here:5000/web"),
+    ],
+)
+def test_podman_saves_an_image_under_the_name_that_a_node_looks_for(
+    image: str, whole: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = tmp_path / "said"
+    (tmp_path / "podman").write_text(f'#!/bin/sh\necho "$@" >> {said}\n')
+    (tmp_path / "podman").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.defpath}")
+    engine.Engine("podman").save([image], "linux/amd64", tmp_path / "images.tar")
+    assert said.read_text().splitlines() == [
+        f"tag {image} {whole}",
+        f"save --multi-image-archive -o {tmp_path / 'images.tar'} {whole}",
+    ]
+
+
 def test_a_cluster_whose_engine_is_gone_is_named(tmp_path: Path) -> None:
     terminal = Terminal(tmp_path, path="/nonexistent")
     terminal.cluster.mkdir(parents=True)

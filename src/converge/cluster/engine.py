@@ -88,11 +88,23 @@ class Engine:
         does not hold; an older one does not know the flag and has one platform only, and so has Podman.
         """
         if self.name == "podman":
-            self.run("save", "--multi-image-archive", "-o", str(archive), *images, within=300)
+            # It calls what was built here localhost/NAME, and a node would look for NAME where Docker has its images.
+            names = [whole_name(image) for image in images]
+            for image, name in zip(images, names, strict=True):
+                self.run("tag", image, name)
+            self.run("save", "--multi-image-archive", "-o", str(archive), *names, within=300)
             return
         told = self.run("save", "--platform", platform, "-o", str(archive), *images, within=300, check=False)
         if told.returncode != 0:
             self.run("save", "-o", str(archive), *images, within=300)
+
+
+def whole_name(image: str) -> str:
+    """The name of an image with its registry, as a node completes it: ``web:1`` is ``docker.io/library/web:1``."""
+    first, slash, _ = image.partition("/")
+    if not slash:
+        return f"docker.io/library/{image}"
+    return image if "." in first or ":" in first or first == "localhost" else f"docker.io/{image}"
 
 
 def answering(named: str | None = None) -> Engine | None:

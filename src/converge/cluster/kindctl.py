@@ -72,9 +72,11 @@ class Kind:
             process.wait()
             raise
         if code != 0:
-            errors = [line for line in said if line.startswith("ERROR")] or said[-1:] or ["it did not say why"]
+            # What the engine has said is a line of its own, after kind's account of what it had called.
+            errors = [line for line in said if line.startswith("Error: ")]
+            errors += [line for line in said if line.startswith("ERROR")] or said[-1:] or ["it did not say why"]
             raise ClusterError(
-                f"kind {arguments[0]} failed: {errors[0].removeprefix('ERROR: ').strip()}",
+                f"kind {arguments[0]} failed: {errors[0].removeprefix('ERROR: ').removeprefix('Error: ').strip()}",
                 f"read {log}; --provider local needs no containers",
             )
 
