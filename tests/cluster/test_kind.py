@@ -120,10 +120,9 @@ def test_podman_saves_an_image_under_the_name_that_a_node_looks_for(
     (tmp_path / "podman").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.defpath}")
     engine.Engine("podman").save([image], "linux/amd64", tmp_path / "images.tar")
-    assert said.read_text().splitlines() == [
-        f"tag {image} {whole}",
-        f"save --multi-image-archive -o {tmp_path / 'images.tar'} {whole}",
-    ]
+    *tagged, saved = said.read_text().splitlines()
+    assert tagged == ([f"tag {image} {whole}"] if whole != image else [])
+    assert saved == f"save --multi-image-archive -o {tmp_path / 'images.tar'} {whole}"
 
 
 def test_a_cluster_whose_engine_is_gone_is_named(tmp_path: Path) -> None:

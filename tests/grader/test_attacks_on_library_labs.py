@@ -7,7 +7,7 @@ import pytest
 
 from converge.grader import course as courses
 from converge.grader.library import Library
-from converge.grader.run import run_checks
+from converge.grader.run import Job, run
 from converge.grader.verdict import Failure, Status, TookTooLong
 from converge.grader.waiting import eventually
 
@@ -24,7 +24,7 @@ def course():
 def test_an_attack_earns_nothing(attack, course):
     lab = course.find("03")
     facts = [lab.check(name) for name in CHECKS]
-    result = run_checks(course, lab, against=str(attack), only=facts)
+    [result] = run(course, [Job(lab, str(attack), facts)])
     assert result.points == 0
     assert not result.passed
     assert not result.trouble
@@ -36,7 +36,7 @@ def test_an_attack_earns_nothing(attack, course):
 
 def test_the_next_submission_is_unaffected(course):
     lab = course.find("03")
-    result = run_checks(course, lab, against="solutions", only=[lab.check(name) for name in CHECKS])
+    [result] = run(course, [Job(lab, "solutions", [lab.check(name) for name in CHECKS])])
     assert result.passed
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from converge.grader import course as courses
 from converge.grader.identity import drop_namespace, make_account, make_namespace, write_kubeconfig
-from converge.grader.run import run_checks
+from converge.grader.run import Job, run
 from converge.grader.verdict import Status
 from converge.grader.waiting import eventually
 from converge.runtime import Client, Forbidden
@@ -22,7 +22,7 @@ QUIET = "test_a_pass_with_nothing_to_do_writes_nothing"
 def graded(name, *checks):
     course = courses.load()
     lab = course.find("01")
-    result = run_checks(course, lab, against=str(ATTACKS / name / lab.file), only=[lab.check(each) for each in checks])
+    [result] = run(course, [Job(lab, str(ATTACKS / name / lab.file), [lab.check(each) for each in checks])])
     assert not result.trouble
     return result
 

@@ -185,9 +185,17 @@ def test_log_records_of_the_reconciler_carry_the_key(run):
 
 
 def test_the_same_key_is_never_reconciled_twice_at_once(run):
+    numbers, served = itertools.count(), {}
+
     def answer(request, call):
-        controller.queue.add(request)  # a change in the middle of the work
-        time.sleep(0.002)  # the work, during which another worker could take the key
+        if request.namespace == "probe":
+            served[request].set()
+        elif len(reconciler.calls[request]) <= 6:
+            controller.queue.add(request)  # a change in the middle of the work
+            behind = Request("probe", str(next(numbers)))
+            served[behind] = threading.Event()
+            controller.queue.add(behind)
+            assert served[behind].wait(10), "no other worker came by while the key was held"
 
     reconciler = Recorded(answer)
     controller = run(reconciler, workers=8)

@@ -91,7 +91,8 @@ class Engine:
             # It calls what was built here localhost/NAME, and a node would look for NAME where Docker has its images.
             names = [whole_name(image) for image in images]
             for image, name in zip(images, names, strict=True):
-                self.run("tag", image, name)
+                if name != image:
+                    self.run("tag", image, name)
             self.run("save", "--multi-image-archive", "-o", str(archive), *names, within=300)
             return
         told = self.run("save", "--platform", platform, "-o", str(archive), *images, within=300, check=False)

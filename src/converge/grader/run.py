@@ -46,12 +46,6 @@ class Job:
         return self.lab.checks if self.only is None else self.only
 
 
-def run_checks(course: Course, lab: Lab, *, against: str, only: Sequence[CheckFacts] | None = None) -> LabResult:
-    """Grade one lab."""
-    (result,) = run(course, [Job(lab, against, only)])
-    return result
-
-
 def run(
     course: Course,
     jobs: Sequence[Job],
@@ -123,11 +117,25 @@ class Ledger:
         if event["phase"] == "start":
             return False
         self.result.seconds = now - self._began
-        settle(self._checks[event["name"]], event, self._decided)
+        self._settle(self._checks[event["name"]], event)
         if event["phase"] != "teardown":
             return False
         self._ended.add(event["name"])
         return self.complete
+
+    def _settle(self, check: CheckResult, event: dict[str, Any]) -> None:
+        """The first phase that goes wrong decides; a pass needs all three."""
+        status = Status(event["status"])
+        check.seconds += event["seconds"]
+        if check.name in self._decided:
+            return
+        if status is not Status.PASSED:
+            check.timeline = event["parts"].pop("timeline", "")
+            check.status, check.parts = status, event["parts"]
+            self._decided.add(check.name)
+        elif event["phase"] == "teardown":
+            check.status, check.parts = Status.PASSED, {}
+            self._decided.add(check.name)
 
 
 def run_pytest(course: Course, plan: Plan, workers: int, on_event: Event) -> str:
@@ -175,21 +183,6 @@ def command(course: Course, plan: Plan, workers: int, stream: int, scratch: str)
 def default_workers(checks: int) -> int:
     """Checks mostly wait, so they overlap; a few are done before a worker is up."""
     return 0 if checks < 4 else 2 if checks < 40 else 4
-
-
-def settle(result: CheckResult, event: dict[str, Any], reported: set[str]) -> None:
-    """Take in the report of one phase. The first phase that goes wrong decides; a pass needs all three."""
-    status = Status(event["status"])
-    result.seconds += event["seconds"]
-    if event["name"] in reported:
-        return
-    if status is not Status.PASSED:
-        result.timeline = event["parts"].pop("timeline", "")
-        result.status, result.parts = status, event["parts"]
-        reported.add(event["name"])
-    elif event["phase"] == "teardown":
-        result.status, result.parts = Status.PASSED, {}
-        reported.add(event["name"])
 
 
 def end(process: subprocess.Popen[bytes], told: bool) -> None:
