@@ -72,7 +72,7 @@ def once(monkeypatch):
 
 
 def problems(course):
-    found = verifying.verify(course, course.labs[0])
+    (found,) = verifying.verify(course, course.labs)
     return {trial.subject: trial.problems for trial in found.trials if trial.problems}, found
 
 
@@ -133,7 +133,7 @@ def test_missing_files_are_named(course):
 
 
 def test_a_quick_run_asks_of_a_mutant_only_the_check_that_must_find_it(course):
-    found = verifying.verify(course, course.labs[0], quick=True)
+    (found,) = verifying.verify(course, course.labs, quick=True)
     assert not any(trial.problems for trial in found.trials)
     assert len(found.of("solutions")) == 1
     assert found.of("mutant")[0].statuses["test_three"] == "failed"
@@ -149,7 +149,8 @@ def test_a_quick_run_looks_twice_before_it_calls_something_a_problem(course, tmp
     lucky = SOLUTION.replace("return 2 * number", once)
     course.write("tests/variants/01_double/lucky.py", lucky)
     course.write("tests/variants/01_double/wrong.py", SOLUTION.replace("2 * number", "number"))
-    found = {trial.subject: trial for trial in verifying.verify(course, course.labs[0], quick=True).trials}
+    (verified,) = verifying.verify(course, course.labs, quick=True)
+    found = {trial.subject: trial for trial in verified.trials}
     assert "test_three: failed" in found["variant:lucky"].unsteady[0]
     assert not found["variant:lucky"].problems
     assert "test_three: failed" in found["variant:wrong"].problems[0]

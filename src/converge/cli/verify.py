@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -38,8 +39,7 @@ def verify(
     from rich.text import Text
 
     from converge.grader import course as courses
-    from converge.grader.verify import Verification
-    from converge.grader.verify import verify as verify_lab
+    from converge.grader.verify import verify as verify_labs
 
     course = courses.load()
     chosen = [course.find(name) for name in labs] if labs else [lab for lab in course.labs if lab.skeleton.exists()]
@@ -47,26 +47,27 @@ def verify(
         from converge import cluster
 
         cluster.ensure()
-    done: list[Verification] = []
+    began = time.monotonic()
+    count = 0
     with progress() as say:
-        for lab in chosen:
-            count = 0
 
-            def told(trial: Trial, lab: courses.Lab = lab) -> None:
-                nonlocal count
-                count += 1
-                mark = "✗" if trial.problems else "✓"
-                say(f"{lab.slug}: {count} runs, {trial.subject} {mark}")
+        def told(lab: courses.Lab, trial: Trial) -> None:
+            nonlocal count
+            count += 1
+            mark = "✗\n" if trial.problems else "✓"
+            say(f"verify: {count} runs, {lab.slug} {trial.subject} {mark}")
 
-            done.append(verify_lab(course, lab, told, quick=quick))
+        done = verify_labs(course, chosen, told, quick=quick)
+    took = time.monotonic() - began
     table = Table(box=None)
-    for title in ("lab", "skeleton", "solution", "mutants", "variants", "files", "time"):
-        table.add_column(title, justify="right" if title == "time" else "left")
+    for title in ("lab", "skeleton", "solution", "mutants", "variants", "files", "checks took"):
+        table.add_column(title, justify="right" if title == "checks took" else "left")
     for each in done:
         cells = [share(each.of(kind)) for kind in ("labs", "solutions", "mutant", "variant")]
         files = Text("✓", "green") if not each.problems else Text(f"{len(each.problems)} ✗", "red")
         table.add_row(each.lab, *cells, files, f"{each.seconds:.0f} s")
     console.print(table)
+    console.print(f"{count} runs in {took:.0f} s, several checks at a time.")
     for each in done:
         for problem in each.problems:
             console.print(Text(f"{each.lab}: {problem}"), soft_wrap=True)

@@ -5,6 +5,7 @@ Each imports what it needs when it is asked for: the plugin that brings them is 
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from converge.grader.outside import Outside
     from converge.grader.recorder import Recorder
     from converge.runtime import Client
+
+KEPT = 50  # namespaces: more than one worker uses for all labs
 
 
 @pytest.fixture(scope="session")
@@ -73,22 +76,36 @@ def admin(cluster: Cluster) -> Client:
     return Client(cluster.kubeconfig, user_agent="kubectl")
 
 
+@pytest.fixture(scope="session")
+def used(request: pytest.FixtureRequest, admin: Client) -> deque[str]:
+    """The namespaces of checks that have ended. What is left of them is dropped when nobody waits any more."""
+    from converge.grader.identity import drop_namespace
+
+    names: deque[str] = deque()
+
+    def drop_all() -> None:
+        for name in names:
+            drop_namespace(admin, name)
+
+    request.config.add_cleanup(drop_all)
+    return names
+
+
 @pytest.fixture
-def namespace(request: pytest.FixtureRequest, admin: Client, cluster: Cluster) -> Iterator[Namespace]:
+def namespace(admin: Client, cluster: Cluster, used: deque[str]) -> Iterator[Namespace]:
     """A fresh namespace for this check. It is dropped with all in it: at once where its Pods cost something.
 
-    Elsewhere at the end, when nobody waits any more. To empty a namespace takes the controller manager seventy
-    requests, which was more than a quarter of all that grading asked of the API server.
+    Elsewhere a few are kept until the end. To empty a namespace takes the controller manager seventy requests, which
+    was more than a quarter of all that grading asked of the API server.
     """
     from converge.grader.identity import drop_namespace, make_namespace
     from converge.grader.namespace import Namespace
 
     made = Namespace(admin, cluster, make_namespace(admin))
     yield made
-    if cluster.pods_are_real:
-        drop_namespace(admin, made.name)
-    else:
-        request.config.add_cleanup(lambda: drop_namespace(admin, made.name))
+    used.append(made.name)
+    while len(used) > (0 if cluster.pods_are_real else KEPT):
+        drop_namespace(admin, used.popleft())
 
 
 @pytest.fixture
