@@ -48,7 +48,7 @@ doctor: $(VENV)/.learn ## Say what is here, what is missing and what to type
 
 ## Work on the course
 test: $(VENV)/.all browser lint ## Test the course itself, and grade its grader
-	@$(BIN)/pytest -n 2 --dist loadgroup
+	@$(BIN)/pytest -n 3 --dist loadgroup
 	@$(BIN)/converge verify --quick
 
 test-kind: export CONVERGE_STATE := $(CURDIR)/$(VENV)/kind

@@ -1,12 +1,13 @@
 """When is the world at rest? When no rollout is under way and the operator has stopped writing.
 
 An operator that watches is at rest after a short quiet; one that polls, after it has looked twice more and found
-nothing to do. Both are evidence: nothing here waits for a time that was guessed.
+nothing to do; one that does both, after either. That is evidence: nothing here waits for a time that was guessed.
 """
 
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,7 @@ from converge.grader.waiting import interruptions
 if TYPE_CHECKING:
     from converge.grader.namespace import Namespace
     from converge.grader.operator import Operator
-    from converge.grader.recorder import Recorder
+    from converge.grader.recorder import Recorder, Request
 
 QUIET = 0.3  # seconds without a write and without a change of a rollout
 STOPPED = 2.0  # seconds after which nobody would say that it keeps writing
@@ -71,19 +72,32 @@ def progress(workload: dict[str, Any]) -> str:
 
 
 def silent(recorder: Recorder, called: float) -> bool:
-    """Whether the operator has done nothing for a while, and has looked around since if looking is its way."""
-    watching = bool(recorder.watches())
+    """Whether the operator has done nothing for a while, or has looked around, again and again, and let all be."""
     # A leader renews its Lease for as long as it lives: that is no unrest.
-    asked = [each for each in recorder.requests if each.resource != "leases"]
-    acts = [each for each in asked if each.is_write or (watching and not each.is_watch)]
-    if any(each.duration is None and not each.fault for each in acts):
+    asked = [each for each in recorder.requests if each.resource != "leases" and not each.is_watch]
+    writes = [each for each in asked if each.is_write]
+    if any(map(under_way, writes)):
         return False
-    last = max((each.time + (each.duration or 0) for each in acts), default=0.0)
-    last = max(last, called, max((event.time for event in recorder.events), default=0.0))
-    if watching:
-        return recorder.mark() - last >= QUIET
-    looks = [each for each in recorder.reads(verb="list") if each.time > last and each.duration is not None]
-    return len(looks) > LOOKS  # the first of them may belong to the very pass that wrote
+    events = (event.time for event in recorder.events)
+    since = max([called, *map(end, writes), *events])
+    reads = [each for each in asked if not each.is_write and (end(each) > since or under_way(each))]
+    now = recorder.mark()
+    if not recorder.watches():
+        looks = [each for each in reads if each.verb == "list" and each.time > since and not under_way(each)]
+        return len(looks) > LOOKS  # the first of them may belong to the very pass that wrote
+    if not any(map(under_way, reads)) and now - max([since, *map(end, reads)]) >= QUIET:
+        return True
+    # It watches and polls besides, so often that there is no pause.
+    looks_at = Counter((each.verb, each.resource, each.name) for each in reads if each.resource)
+    return now - since >= STOPPED and max(looks_at.values(), default=0) > LOOKS
+
+
+def under_way(request: Request) -> bool:
+    return request.duration is None and not request.fault
+
+
+def end(request: Request) -> float:
+    return request.time + (request.duration or 0)
 
 
 def states(namespace: Namespace, kinds: Sequence[str]) -> list[tuple[str, bool]]:
