@@ -1,9 +1,8 @@
-"""The site built once, served on loopback, and a Chromium that reaches nothing else."""
+"""The site built once, served on loopback, and readers who reach nothing else."""
 
 import functools
 import http.server
 import os
-import shutil
 import subprocess
 import sys
 import threading
@@ -11,31 +10,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from places import ROOT
-from playwright.sync_api import Browser, BrowserContext, Page, Route, expect, sync_playwright
+from places import DESK, ROOT
+from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
 
-# One group: one worker of `pytest -n` builds the site and starts the browser, for all tests that want them.
-GROUP = "site"
 PATIENCE = 45_000  # milliseconds until what should be seen counts as missing; a loaded machine is slow
-QUIET = [
-    "--no-sandbox",  # CI runs as root
-    "--disable-gpu",
-    "--no-first-run",
-    # The browser's own errands, so that what is asked of the network is asked by a page.
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-quic",
-    "--disable-sync",
-]
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        fixtures = getattr(item, "fixturenames", ())
-        if "site" in fixtures:
-            item.add_marker(pytest.mark.xdist_group(GROUP))
-        if "browser" in fixtures:
-            item.add_marker(pytest.mark.browser)
+expect.set_options(timeout=PATIENCE)
 
 
 @pytest.fixture(scope="session")
@@ -64,21 +43,6 @@ def url(site: Path) -> Iterator[str]:
         server.shutdown()
 
 
-def find_chromium() -> str | None:
-    names = (os.environ.get("CHROMIUM"), "chromium", "chromium-browser", "google-chrome")
-    return next((path for name in names if name and (path := shutil.which(name))), None)
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    program = find_chromium()
-    if program is None:
-        pytest.skip("not run: there is no Chromium here; `make browser` gets it or says why not")
-    expect.set_options(timeout=PATIENCE)
-    with sync_playwright() as playwright:
-        yield playwright.chromium.launch(executable_path=program, args=QUIET)
-
-
 ELSEWHERE: list[str] = []  # addresses beyond this machine that a page asked for; each was refused
 
 
@@ -99,7 +63,7 @@ def cut_off(browser: Browser, **options: object) -> BrowserContext:
             ELSEWHERE.append(route.request.url)
             route.abort()
 
-    made = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **options})
+    made = browser.new_context(**{"viewport": DESK, **options})
     made.route("**/*", guard)
     made.set_default_timeout(PATIENCE)
     return made
@@ -120,9 +84,10 @@ def context(browser: Browser) -> Iterator[Callable[..., BrowserContext]]:
 
 
 @pytest.fixture(scope="session")
-def reader(browser: Browser) -> dict[str, BrowserContext]:
-    """A reader in light and one in dark colours who go through all pages, and whose caches stay warm."""
-    return {scheme: cut_off(browser, color_scheme=scheme, reduced_motion="reduce") for scheme in ("light", "dark")}
+def readers(browser: Browser) -> dict[str, Page]:
+    """A reader in light and one in dark colours, who go through all pages in one tab: a new one costs a second."""
+    schemes = ("light", "dark")
+    return {each: cut_off(browser, color_scheme=each, reduced_motion="reduce").new_page() for each in schemes}
 
 
 @pytest.fixture

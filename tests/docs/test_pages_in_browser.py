@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from places import ROOT
-from playwright.sync_api import BrowserContext, Page, expect
+from places import DESK, ROOT
+from playwright.sync_api import ConsoleMessage, Error, Page, expect
 
 AXE = Path(__file__).parent / "node_modules" / "axe-core" / "axe.min.js"
 PHONE = {"width": 360, "height": 740}
@@ -53,24 +53,32 @@ def weight(page: Page) -> int:
 
 
 @pytest.fixture
-def visit(url: str, reader: dict[str, BrowserContext]) -> Iterator[Callable[[str, str], Page]]:
+def visit(url: str, readers: dict[str, Page]) -> Iterator[Callable[[str, str], Page]]:
     """Opens a page in light or dark colours; whatever its scripts complain of fails the test."""
     said: list[str] = []
-    opened: list[Page] = []
+
+    def heard(message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning"):
+            said.append(message.text)
+
+    def failed(error: Error) -> None:
+        said.append(str(error))
 
     def open_page(name: str, scheme: str) -> Page:
-        page = reader[scheme].new_page()
-        opened.append(page)
-        page.on("console", lambda message: message.type in ("error", "warning") and said.append(message.text))
-        page.on("pageerror", lambda error: said.append(str(error)))
+        page = readers[scheme]
+        page.set_viewport_size(DESK)
         page.goto(address(url, name))
         page.wait_for_function(READY)
         expect(page.locator("body")).to_have_attribute("data-md-color-scheme", SCHEMES[scheme])
         return page
 
+    for page in readers.values():
+        page.on("console", heard)
+        page.on("pageerror", failed)
     yield open_page
-    for page in opened:
-        page.close()
+    for page in readers.values():
+        page.remove_listener("console", heard)
+        page.remove_listener("pageerror", failed)
     assert not said, f"the console says: {said}"
 
 

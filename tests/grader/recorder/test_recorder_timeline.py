@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from playwright.sync_api import Browser
 from recorder_stage import Operator, Outsider
 from rich.console import Console
 
@@ -185,29 +186,23 @@ def test_reconciles_are_read_from_the_log_of_the_runtime(capfd: pytest.CaptureFi
         assert [(span.look, lane.name) for span in lane.spans] == [("reconcile", "webapps/web")]
 
 
-@pytest.mark.browser
-def test_the_page_works_in_a_browser(recording: Recording, tmp_path: Path) -> None:
-    from playwright.sync_api import sync_playwright
-
+def test_the_page_works_in_a_browser(recording: Recording, tmp_path: Path, browser: Browser) -> None:
     (tmp_path / "page.html").write_text(page(recording))
-    with sync_playwright() as playwright:
-        chromium = os.environ.get("CHROMIUM", "/usr/bin/chromium")
-        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
-        for scheme in ("light", "dark"):
-            tab = browser.new_page(color_scheme=scheme, viewport={"width": 1200, "height": 800})
-            problems: list[str] = []
-            tab.on("console", lambda message, seen=problems: seen.append(message.text))
-            tab.on("pageerror", lambda error, seen=problems: seen.append(str(error)))
-            asked: list[str] = []
-            tab.on("request", lambda request, seen=asked: seen.append(request.url))
-            tab.goto((tmp_path / "page.html").as_uri())
-            assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth"), "the page scrolls sideways"
-            number = recording.writes()[2].number
-            tab.click(f"[data-request='{number}'] .letter")
-            assert tab.locator(f"#r{number}.here").is_visible()
-            assert problems == []
-            assert asked == [(tmp_path / "page.html").as_uri()]
-        browser.close()
+    for scheme in ("light", "dark"):
+        tab = browser.new_page(color_scheme=scheme, viewport={"width": 1200, "height": 800})
+        problems: list[str] = []
+        tab.on("console", lambda message, seen=problems: seen.append(message.text))
+        tab.on("pageerror", lambda error, seen=problems: seen.append(str(error)))
+        asked: list[str] = []
+        tab.on("request", lambda request, seen=asked: seen.append(request.url))
+        tab.goto((tmp_path / "page.html").as_uri())
+        assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth"), "the page scrolls sideways"
+        number = recording.writes()[2].number
+        tab.click(f"[data-request='{number}'] .letter")
+        assert tab.locator(f"#r{number}.here").is_visible()
+        assert problems == []
+        assert asked == [(tmp_path / "page.html").as_uri()]
+        tab.close()
 
 
 def test_show_finds_the_last_run(recording: Recording, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
