@@ -78,6 +78,13 @@ def test_a_server_that_asks_for_too_much_patience_is_an_error(client, recorder, 
     assert error.value.retry_after == 3600
 
 
+def test_a_client_without_patience_is_told_at_once(kubeconfig, recorder, namespace):
+    recorder.fail(writes("ConfigMap"), status=503, retry_after=5)
+    with pytest.raises(Unavailable):
+        Client(kubeconfig=kubeconfig, patience=0).create(config_map("a", namespace))
+    assert len(recorder.writes("ConfigMap")) == 1
+
+
 def test_closing_a_client_ends_its_patience(client, recorder, namespace):
     recorder.fail(writes("ConfigMap"), status=429, retry_after=30)
     threading.Timer(0.2, client.close).start()

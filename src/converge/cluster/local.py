@@ -123,14 +123,18 @@ def _bring_up(state: dict[str, Any], paths: dict[str, Path], progress: programs.
     progress("starting etcd and the API server")
     for name in ("etcd", "kube-apiserver"):
         _start(state, name, paths)
-    client = Client(kubeconfig=str(cluster_dir() / "kubeconfig"))
+    # A server that starts says "not yet, ask again in 5 s" of what will be there in a moment.
+    client = Client(kubeconfig=str(cluster_dir() / "kubeconfig"), patience=0)
     probe = _Probe()
     setup.until("the API server's start", lambda: _check_alive(state) and probe.serving(), _READY_WITHIN)
     # It goes on to write its own first objects, roles above all; ours go in beside them.
     setup.until("the course's kinds", lambda: _check_alive(state) and _install(client), _READY_WITHIN)
+    # Its roles come a second later. KWOK needs none of them; the others would be refused, and wait before they asked
+    # again.
+    progress("starting KWOK, the controller manager and the scheduler")
+    _start(state, "kwok", paths)
     setup.until("the API server's readiness", lambda: _check_alive(state) and probe.ready(), _READY_WITHIN)
-    progress("starting the scheduler, KWOK and the controller manager")
-    for name in ("kube-scheduler", "kwok", "kube-controller-manager"):
+    for name in ("kube-controller-manager", "kube-scheduler"):
         _start(state, name, paths)
     setup.until("a Ready node", lambda: _check_alive(state) and setup.nodes_are_ready(client), _READY_WITHIN)
     setup.until(
@@ -201,6 +205,9 @@ def _flags(name: str, ports: dict[str, int]) -> list[str]:
                 f"--peer-cert-file={pki.cert('etcd')}",
                 f"--peer-key-file={pki.key('etcd')}",
                 "--unsafe-no-fsync",
+                # It has nobody to ask, so it need not wait long before it elects itself: the API server waits for that.
+                "--heartbeat-interval=20",
+                "--election-timeout=200",
                 # For bookmarks on quiet watches, one a minute. Every 5 s costs twice the rest of etcd at rest.
                 "--watch-progress-notify-interval=20s",
                 "--log-level=warn",

@@ -6,11 +6,14 @@ A process is remembered by its pid and its start time, because a pid alone may b
 import os
 import signal
 import subprocess
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
+
+_PAUSE = 0.01
 
 
 @dataclass(frozen=True)
@@ -25,9 +28,17 @@ class Remembered:
         try:
             process = psutil.Process(self.pid)
             same = abs(process.create_time() - self.started) < 0.1
-            return process if same and process.status() != psutil.STATUS_ZOMBIE else None
+            return process if same and _runs(process) else None
         except psutil.Error:
             return None
+
+
+def _runs(process: psutil.Process) -> bool:
+    """Whether it has not ended. A zombie has, ports and all: when its parent takes note of that is not our business."""
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
 
 
 def start(command: list[str], log: Path, environment: dict[str, str]) -> Remembered:
@@ -55,7 +66,10 @@ def kill(processes: Iterable[psutil.Process], within: float = 5.0) -> list[psuti
             process.send_signal(signal.SIGKILL)
         except psutil.NoSuchProcess:
             continue
-    return list(psutil.wait_procs(doomed, timeout=within)[1])
+    deadline = time.monotonic() + within
+    while (alive := [process for process in doomed if _runs(process)]) and time.monotonic() < deadline:
+        time.sleep(_PAUSE)
+    return alive
 
 
 def kill_session(leader: int) -> None:

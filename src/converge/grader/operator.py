@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 COMES_UP = 20.0  # seconds until its first list or watch
 STOPS = 10.0  # seconds after SIGTERM
 GRACE = 1.0  # seconds after its last write in which what a half-done operator does achieve still counts
+NOTHING_DONE = 0.3  # of these, for one that has achieved nothing so far
 SLOW = "Does its file do something slow when it is imported, or wait for something that never comes?"
 BEYOND = (
     "It has rights in its own namespace only, and asks for more. kopf looks for namespaces and CRDs in the whole "
@@ -204,9 +205,10 @@ class Operator:
         if not died and not todo:
             return
         self._troubled_since = self._troubled_since or time.monotonic()
-        wrote = max((each.time for each in self.recorder.writes(changed=True)), default=-GRACE)
-        quiet = min(time.monotonic() - self._troubled_since, self.recorder.mark() - wrote)
-        if not final and quiet < patience(GRACE):
+        quiet, grace = time.monotonic() - self._troubled_since, NOTHING_DONE
+        if wrote := self.recorder.writes(changed=True):
+            quiet, grace = min(quiet, self.recorder.mark() - wrote[-1].time), GRACE
+        if not final and quiet < patience(grace):
             return
         raise NotStarted(todo.group()) if todo else self._died()
 

@@ -43,6 +43,7 @@ class Client:
         namespace: where namespaced objects are looked for when a call names no namespace; by default
             the namespace of the context.
         timeout: seconds to wait for an answer before `Timeout` is raised.
+        patience: seconds for which a server that is busy, and says when to ask again, is asked again.
     """
 
     def __init__(
@@ -52,9 +53,10 @@ class Client:
         namespace: str | None = None,
         *,
         timeout: float = 30.0,
+        patience: float = 60.0,
         user_agent: str = "converge-runtime",
     ) -> None:
-        self.connection = Connection(kubeconfig, context, timeout=timeout, user_agent=user_agent)
+        self.connection = Connection(kubeconfig, context, timeout=timeout, patience=patience, user_agent=user_agent)
         self.namespace = namespace or self.connection.namespace
         self.discovery = Discovery(self.connection)
         #: Called with each object that a write returned; a manager shows it to its caches.
