@@ -1,7 +1,9 @@
 """``converge up`` with its programs in the cache: how long, how heavy, and what ten starts and stops leave behind.
 
-`kwokctl create cluster --runtime binary` is given the same programs and takes turns with it. Its cluster is ready when
-its components say so; ours has a Ready node, the course's kinds and a default ServiceAccount as well.
+`kwokctl create cluster --runtime binary` is given the same programs and takes turns with it. It ends when its API
+server is healthy; ours when a check can begin: with a Ready node, the course's kinds and a default ServiceAccount. So
+its cluster is brought to that point, too, and both moments are told. (It would take 30 s more until its garbage
+collector knew those kinds; that is not counted.)
 """
 
 import os
@@ -17,12 +19,13 @@ import yaml
 
 from benchmarks import golang
 from benchmarks.rows import Row, at_most, figure, main, say
-from converge.cluster import programs
+from converge.cluster import local, programs
 from converge.cluster.directories import STATE_VARIABLE
+from converge.runtime import Client
 
 COMMAND = "python -m benchmarks.cluster"
 STARTS = 10
-COMPARED = 3  # of the starts, with one of kwokctl beside each
+COMPARED = 5  # of the starts, with one of kwokctl beside each
 REST = 60.0
 CONVERGE = Path(sys.executable).parent / "converge"
 
@@ -32,14 +35,17 @@ def run() -> list[Row]:
     kwokctl = golang.build(golang.KWOKCTL_MODULE, "sigs.k8s.io/kwok/cmd/kwokctl", "kwokctl")
     ours: list[float] = []
     theirs: list[float] = []
+    fit: list[float] = []
     stops: list[float] = []
     left: list[str] = []
     with tempfile.TemporaryDirectory(prefix="converge-benchmark-") as home:
         for number in range(STARTS):
             state = Path(home) / f"state-{number}"
             if number < COMPARED:
-                theirs.append(start_kwokctl(kwokctl, paths, Path(home) / "kwok"))
-                say(f"   kwokctl {theirs[-1]:.1f} s")
+                created, ready = start_kwokctl(kwokctl, paths, Path(home) / "kwok")
+                theirs.append(created)
+                fit.append(ready)
+                say(f"   kwokctl {created:.1f} s, fit for a check {ready:.1f} s")
             ours.append(timed([str(CONVERGE), "up", "--provider", "local"], state))
             started = at_work(state)
             listening = ports(started)
@@ -48,13 +54,18 @@ def run() -> list[Row]:
             stops.append(timed([str(CONVERGE), "down"], state))
             left += leftovers(state, listening)
             say(f"   {number + 1}/{STARTS} converge {ours[-1]:.1f} s")
-    ratio = statistics.median(own / other for own, other in zip(ours[:COMPARED], theirs, strict=True))
+
+    def against(others: list[float]) -> float:
+        return statistics.median(own / other for own, other in zip(ours[:COMPARED], others, strict=True))
+
     return [
         at_most(6, "converge up, programs cached", statistics.median(ours), "s", COMMAND),
         figure("converge up, slowest of ten", max(ours), "s", COMMAND),
         figure("converge down", statistics.median(stops), "s", COMMAND),
         figure("kwokctl create cluster, same programs", statistics.median(theirs), "s", COMMAND),
-        at_most(1, "converge up against kwokctl", ratio, "×", COMMAND),
+        figure("kwokctl create cluster, until a check could begin", statistics.median(fit), "s", COMMAND),
+        at_most(1, "converge up against kwokctl's healthy server", against(theirs), "×", COMMAND),
+        at_most(1, "converge up against kwokctl, both fit for a check", against(fit), "×", COMMAND),
         at_most(600, "resident memory of the cluster at rest", memory, "MB", COMMAND),
         at_most(5, "CPU of the cluster at rest", cpu, "% of a core", COMMAND),
         at_most(0, "processes, ports and files left by ten starts and stops", len(left), "left", COMMAND),
@@ -68,8 +79,8 @@ def timed(command: list[str], state: Path) -> float:
     return time.monotonic() - began
 
 
-def start_kwokctl(kwokctl: Path, paths: dict[str, Path], home: Path) -> float:
-    """Create a cluster with kwokctl, wait until it is ready, delete it; return the seconds of its creation."""
+def start_kwokctl(kwokctl: Path, paths: dict[str, Path], home: Path) -> tuple[float, float]:
+    """Create a cluster with kwokctl, make it fit for a check, delete it; return the seconds until either."""
     home.mkdir(exist_ok=True)
     binaries = {f"{_camel(name)}Binary": str(paths[name]) for name in paths if name != "kwok"}
     options = {"runtime": "binary", "bindAddress": "127.0.0.1", **binaries}
@@ -82,7 +93,9 @@ def start_kwokctl(kwokctl: Path, paths: dict[str, Path], home: Path) -> float:
     try:
         began = time.monotonic()
         subprocess.run(create, env=environment, check=True, capture_output=True)
-        return time.monotonic() - began
+        created = time.monotonic() - began
+        local.furnish(Client(kubeconfig=str(home / "kubeconfig"), patience=0))
+        return created, time.monotonic() - began
     finally:
         subprocess.run([str(kwokctl), "delete", *which], env=environment, check=True, capture_output=True)
 

@@ -14,6 +14,7 @@ import os
 import shutil
 import socket
 import ssl
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -136,10 +137,20 @@ def _bring_up(state: dict[str, Any], paths: dict[str, Path], progress: programs.
     setup.until("the API server's readiness", lambda: _check_alive(state) and probe.ready(), _READY_WITHIN)
     for name in ("kube-controller-manager", "kube-scheduler"):
         _start(state, name, paths)
-    setup.until("a Ready node", lambda: _check_alive(state) and setup.nodes_are_ready(client), _READY_WITHIN)
+    _wait_until_fit(client, lambda: _check_alive(state))
+
+
+def furnish(client: Client) -> None:
+    """Put into any control plane with KWOK what a check needs, and wait until it is there."""
+    setup.until("the course's kinds", lambda: _install(client), _READY_WITHIN)
+    _wait_until_fit(client, lambda: True)
+
+
+def _wait_until_fit(client: Client, alive: Callable[[], bool]) -> None:
+    setup.until("a Ready node", lambda: alive() and setup.nodes_are_ready(client), _READY_WITHIN)
     setup.until(
         "the first ServiceAccount",
-        lambda: _check_alive(state) and bool(client.get("v1", "ServiceAccount", "default", "default")),
+        lambda: alive() and bool(client.get("v1", "ServiceAccount", "default", "default")),
         _READY_WITHIN,
     )
 
@@ -206,7 +217,7 @@ def _flags(name: str, ports: dict[str, int]) -> list[str]:
                 f"--peer-key-file={pki.key('etcd')}",
                 "--unsafe-no-fsync",
                 # It has nobody to ask, so it need not wait long before it elects itself: the API server waits for that.
-                "--heartbeat-interval=20",
+                "--heartbeat-interval=40",
                 "--election-timeout=200",
                 # For bookmarks on quiet watches, one a minute. Every 5 s costs twice the rest of etcd at rest.
                 "--watch-progress-notify-interval=20s",
