@@ -124,8 +124,9 @@ def ensure_claims(client: Client, database: Object, live: Object) -> None:
         others = [each for each in references if each["uid"] != owner["uid"]]
         wanted = [*others, owner] if goes else others
         if number >= live["spec"]["replicas"] and len(wanted) != len(references):
-            change = {"metadata": {"ownerReferences": wanted}}
-            client.patch("v1", "PersistentVolumeClaim", claim["metadata"]["name"], metadata["namespace"], change)
+            change = {"resourceVersion": claim["metadata"]["resourceVersion"], "ownerReferences": wanted}
+            name = claim["metadata"]["name"]
+            client.patch("v1", "PersistentVolumeClaim", name, metadata["namespace"], {"metadata": change})
 
 
 # --8<-- [end:claims]

@@ -34,7 +34,7 @@ def reports(namespace, app, *, when, hint):
     """The status comes to say that all Pods are available, once they are."""
     number = app.spec["replicas"]
     eventually(lambda: available(namespace, app) == number, within=20)  # Pods take their time on a busy machine
-    eventually(lambda: app.status.get("availableReplicas"), number, within=SOON, when=when, hint=hint)
+    eventually(lambda: app.status.get("availableReplicas", 0), number, within=SOON, when=when, hint=hint)
 
 
 def passes(recorder, count):
@@ -62,7 +62,7 @@ def test_a_webapp_gets_a_deployment(operator, namespace):
 
 @check(points=2, section="one-pass", timeout=60)
 def test_it_follows_the_number_of_pods(operator, namespace):
-    """When replicas changes, the Deployment follows."""
+    """When replicas changes, the Deployment follows; when the Deployment changes, it is put right."""
     app = namespace.webapp()
     operator.start()
     follows(namespace, app, when="a WebApp was created", hint="act() creates what is missing.")
@@ -82,6 +82,14 @@ def test_it_follows_the_number_of_pods(operator, namespace):
             got="the Deployment was deleted and another one was made: every Pod was stopped",
             hint="Change the Deployment that is there: client.patch merges what you want into it.",
         )
+    operator.settle()
+    namespace.patch("Deployment", app.name, {"spec": {"replicas": app.spec["replicas"] + 2}})
+    follows(
+        namespace,
+        app,
+        when="somebody scaled the Deployment by hand, and nothing happened to the WebApp",
+        hint="Compare with the Deployment in every pass, not only when the WebApp has a new generation.",
+    )
 
 
 @check(
@@ -143,13 +151,14 @@ def test_the_status_says_how_many_are_available(operator, namespace):
     """The status says how many Pods are available."""
     app = namespace.webapp()
     operator.start()
-    for replicas in (app.spec["replicas"], app.spec["replicas"] + 1):
+    for replicas in (app.spec["replicas"], app.spec["replicas"] + 1, 0):
         app.edit(replicas=replicas)
         reports(
             namespace,
             app,
             when=f"{replicas} Pods were asked for, and became available",
-            hint='Patch the status at its own address, subresource="status"; the number is in deployment["status"].',
+            hint='Patch the status at its own address, subresource="status"; the number is in deployment["status"], '
+            "where it is left out when it is 0.",
         )
 
 

@@ -3,6 +3,7 @@
 import random
 
 from converge.grader import attacks, check, eventually, expect
+from converge.grader.history import History
 from converge.grader.recorder import reads, writes
 
 CHILDREN = ("Deployment", "Service")
@@ -278,16 +279,16 @@ def test_replicas_are_handed_over_and_taken_back(operator, namespace):
     """Switching autoscaled on keeps the number of Pods as it is; switching it off takes the number back."""
     app = running(operator, namespace, replicas=random.randint(2, 4))
     quiet(operator)
-    number = app.spec["replicas"]
+    number, history = app.spec["replicas"], History(namespace)
     app.edit(autoscaled=True, labels={"scaled": "yes"})
     carries(namespace, app, {"scaled": "yes"}, when="autoscaled was switched on", hint="Other fields are still yours.")
     quiet(operator)
     expect(
-        namespace.get("Deployment", app.name)["spec"]["replicas"],
-        number,
-        when=f"a WebApp with {number} replicas was switched to autoscaled",
+        list(dict.fromkeys(each["spec"]["replicas"] for each in history.versions("Deployment", app.name))),
+        [number],
+        when=f"a WebApp with {number} replicas was switched to autoscaled; the numbers of the Deployment since then",
         hint="A field that you applied and now leave out is removed, if nobody else owns it, and then defaulted to 1. "
-        "Keep its value until somebody takes it.",
+        "Keep its value until somebody takes it; to put it back is too late, the Pods are gone.",
     )
     more = number + random.randint(1, 2)
     namespace.patch("Deployment", app.name, {"spec": {"replicas": more}}, subresource="scale")
@@ -313,6 +314,7 @@ def test_replicas_are_handed_over_and_taken_back(operator, namespace):
 def test_a_renumbered_port_is_mended(operator, namespace):
     """A port of the Service that is renumbered by hand gets its number back, and no other port stays."""
     app = running(operator, namespace)
+    before = namespace.get("Service", app.name)["metadata"]["uid"]
     body = [{"op": "replace", "path": "/spec/ports/0/port", "value": another(app.spec["port"], 1024, 9999)}]
     namespace.patch("Service", app.name, body, type="json")
     hint = (
@@ -322,3 +324,9 @@ def test_a_renumbered_port_is_mended(operator, namespace):
     follows(namespace, app, when="the port of the Service was renumbered by hand", hint=hint)
     app.edit(port=another(app.spec["port"], 1024, 9999))
     follows(namespace, app, when="after that, the port was changed in the spec", hint=hint)
+    expect(
+        namespace.get("Service", app.name)["metadata"]["uid"],
+        before,
+        when="the port of the Service was renumbered by hand; its uid before and after it was mended",
+        hint="A Service that is deleted and made anew has another address, and what others wrote on it is gone.",
+    )

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
 from converge.grader import attacks, check, eventually, expect, fail
-from converge.grader.kinds import typed
+from converge.grader.history import History, version
 from converge.grader.recorder import reads, writes
 from converge.grader.rest import rolled_out
 
@@ -49,32 +49,6 @@ def running(operator, namespace, **spec):
     hint = "The status is written to the subresource `status`; a write to the object itself leaves it as it was."
     becomes_available(app, when="a WebApp was created", hint=hint)
     return app
-
-
-class History:
-    """Every version of the WebApps and Deployments of a namespace from this moment on, as the server had them."""
-
-    def __init__(self, namespace):
-        self.namespace = namespace
-        there = {kind: namespace.client.list(*typed(kind), str(namespace)) for kind in ("Deployment", "WebApp")}
-        self.first = {(kind, each["metadata"]["name"]): each for kind, found in there.items() for each in found}
-        self.mark = there["Deployment"].resource_version  # the earlier of the two: what came in between comes twice
-
-    def versions(self, kind, name):
-        """The versions of one object, oldest first."""
-        client, found = self.namespace.client, [self.first[kind, name]]
-        newest = version(client.get(*typed(kind), name, str(self.namespace)))
-        if newest > int(self.mark):
-            for event in client.watch(*typed(kind), str(self.namespace), resource_version=self.mark, timeout=5):
-                if event.object["metadata"]["name"] == name:
-                    found.append(event.object)
-                if version(event.object) >= newest:
-                    break
-        return found
-
-
-def version(obj):
-    return int(obj["metadata"]["resourceVersion"])
 
 
 def condition_in(webapp, type):
@@ -319,31 +293,39 @@ def parsed(time):
 
 @check(points=3, section="conditions-of-others")
 def test_conditions_of_others_survive(operator, namespace, second_writer, recorder):
-    """A condition that somebody else has put there stays, also when it comes while the operator is writing."""
+    """Conditions of somebody else stay as they are, also when they come or change while the operator is writing."""
     app = running(operator, namespace)
     now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
-    def foreign(type):
-        return {"type": type, "status": "True", "reason": "Seen", "message": "all well", "lastTransitionTime": now}
+    def foreign(type, message="all well"):
+        return {"type": type, "status": "True", "reason": "Seen", "message": message, "lastTransitionTime": now}
+
+    def patch(*body):
+        second_writer.patch("WebApp", app.name, list(body), type="json", subresource="status")
 
     def add(type):
-        body = [{"op": "add", "path": "/status/conditions/-", "value": foreign(type)}]
-        second_writer.patch("WebApp", app.name, body, type="json", subresource="status")
+        return {"op": "add", "path": "/status/conditions/-", "value": foreign(type)}
 
-    add("example.com/Audited")
+    def meanwhile():
+        place = [each["type"] for each in app.status["conditions"]].index("example.com/Audited")
+        news = {"op": "replace", "path": f"/status/conditions/{place}/message", "value": "audited again"}
+        patch(news, add("example.com/BackedUp"))
+
+    patch(add("example.com/Audited"))
     operator.settle()
-    recorder.meanwhile(writes("WebApp"), lambda: add("example.com/BackedUp"))
+    recorder.meanwhile(writes("WebApp"), meanwhile)
     app.edit(replicas=2)
     becomes_available(app, when="the spec was changed", hint="Your own conditions follow the world.")
     operator.settle()
-    for type, moment in (
-        ("example.com/Audited", "before the spec was changed"),
-        ("example.com/BackedUp", "between the operator's read of the WebApp and its write of the status"),
+    between = "between the operator's read of the WebApp and its write of the status"
+    for want, event in (
+        (foreign("example.com/Audited", "audited again"), f"changed the message of a condition of theirs {between}"),
+        (foreign("example.com/BackedUp"), f"added a condition {between}"),
     ):
         expect(
-            condition_in(app.now(), type),
-            foreign(type),
-            when=f"somebody else added a condition {type} {moment}",
+            condition_in(app.now(), want["type"]),
+            want,
+            when=f"somebody else {event}",
             hint="A merge patch replaces the whole list. Apply only your own conditions, which are merged by type, or "
             "send the resourceVersion that you have read, so that the server refuses a list that is out of date.",
         )

@@ -180,7 +180,7 @@ def test_another_desk_counts_between_read_and_write(operator, namespace, recorde
 
 @check(points=3, section="when-a-patch-needs-no-version")
 def test_a_user_edits_the_spec_between_read_and_write(operator, namespace, recorder):
-    """An edit of the spec between the operator's read and its write stays, also one of the very field it migrates."""
+    """An edit of the spec between the operator's read and its write stays, also one of the very fields it migrates."""
     newer, elsewhere = old_image("newer"), f"other.example/shop:{random.randint(1, 99)}"
     hint = (
         "The new image follows from the one that you have read. If that is no longer there, nor is the reason to write."
@@ -208,6 +208,18 @@ def test_a_user_edits_the_spec_between_read_and_write(operator, namespace, recor
             when=f"the image was {first}, then {image}, and the operator came to rest",
             hint=hint,
         )
+    both = namespace.webapp()
+    user = recorder.meanwhile(writes("WebApp", name=both.name), lambda: both.edit(sidecar=elsewhere))
+    both.edit(image=(first := old_image()), sidecar=old_image("logger"))
+    when = f"image and sidecar were of the old registry, and its user set sidecar={elsewhere} while the operator wrote"
+    eventually(lambda: user.fired, when=when, expected="a write", hint=hint)
+    eventually(
+        lambda: {key: both.now()["spec"][key] for key in ("image", "sidecar")},
+        {"image": NEW + first.removeprefix(OLD), "sidecar": elsewhere},
+        within=SOON,
+        when=when,
+        hint="Each field that you write follows from what you have read: none of them may have changed.",
+    )
 
 
 @check(points=3, section="apply-the-change-again")

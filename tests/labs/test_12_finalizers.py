@@ -167,6 +167,19 @@ def test_the_finalizer_comes_before_the_record(operator, namespace, outside, rec
     eventually(lambda: not operator.running, when="another WebApp was created", expected="a finalizer on it")
     operator.start()
     has_record(outside, late, other, when="the operator was killed right after it wrote its finalizer, and started")
+    operator.settle()
+    with recorder.fail(writes("WebApp", subresource=""), status=409, times=None) as refused:
+        host = new_host()
+        app = namespace.webapp(replicas=1, register=host)
+        when = "every write of a finalizer was refused with 409"
+        eventually(lambda: len(refused.fired) >= 3, when=when, expected="it is tried again")
+        expect(
+            owner(outside, host),
+            None,
+            when=f"{when}; who has the record?",
+            hint="A finalizer that was refused is not there. No promise, no record: let the error out, and come again.",
+        )
+    has_record(outside, app, host, when="the server took finalizers again")
 
 
 @check(points=3, section="until-it-works", incident="nolar/kopf#640")
@@ -310,7 +323,27 @@ def test_two_writers_of_finalizers(operator, namespace, outside, recorder):
         seen=f"finalizers: {finalizers(app)}",
     )
     race.remove()
-    mine = [each for each in finalizers(app) if each != SOMEBODY]
+    added = "late.example/b"
+    race = recorder.meanwhile(
+        writes("WebApp", name=app.name, subresource=""),
+        lambda: namespace.patch("WebApp", app.name, theirs(*finalizers(app), added)),
+    )
+    app.edit(register=None)
+    eventually(lambda: owned_by(outside, app), [], when="`register` was removed", hint="The old record goes.")
+    operator.settle()
+    race.remove()
+    if race.fired:  # who lets go only of a WebApp that is deleted has nothing to write here
+        expect(
+            added in finalizers(app),
+            True,
+            when=f"somebody added {added} between the operator's read and its release of the WebApp; is it there?",
+            hint=hint,
+            seen=f"finalizers: {finalizers(app)}",
+        )
+    app.edit(register=(host := new_host()))
+    has_record(outside, app, host, when="`register` was set again")
+    operator.settle()
+    mine = [each for each in finalizers(app) if each not in (SOMEBODY, added)]
     first, last = "first.example/a", "last.example/z"
     namespace.patch("WebApp", app.name, theirs(first, *mine, last))
     operator.settle()
@@ -360,6 +393,44 @@ def test_a_changed_host_leaves_no_record_behind(operator, namespace, outside):
     moves_to(None, "`register` was removed")
     app.delete()
     has_gone(app, when="the WebApp was deleted", hint="With no record left there is nothing to wait for.")
+
+
+@check(points=2, section="what-was-mine")
+def test_a_record_that_the_spec_has_forgotten_holds_its_webapp(operator, namespace, outside):
+    """A WebApp whose spec no longer names its record waits for it all the same when it is deleted."""
+    app, host = registered(operator, namespace, outside)
+    moved, _ = registered(operator, namespace, outside)
+    operator.settle()
+    outside.fail(500)
+    since = len(outside.requests)
+    app.edit(register=None)
+    eventually(lambda: trouble(outside, since), when="`register` was removed", expected="a request to the service")
+    app.delete()
+    since = len(outside.requests)
+    when = "`register` was removed while the outside service answered everything with 500, and the WebApp was deleted"
+    hint = "The record is still there, so the promise holds: let go when you have seen that nothing of yours is left."
+    never(
+        lambda: "it is gone" if app.now() is None else "",
+        until=lambda: len(trouble(outside, since)) >= 2,
+        when=when,
+        expected="the WebApp stays, because its record is still there",
+        hint=hint,
+    )
+    outside.heal()
+    has_gone(app, when=f"{when}; then the service worked again", hint="The retries go on until the cleanup has worked.")
+    expect(owner(outside, host), None, when=f"{when}; when it was gone, its record was looked for", hint=hint)
+    operator.stop()
+    moved.edit(register=new_host())
+    moved.delete()
+    operator.start()
+    when = "`register` was changed and the WebApp deleted, both while the operator was down"
+    has_gone(moved, when=when, hint="Tidy up, then let go.")
+    expect(
+        owned_by(outside, moved),
+        [],
+        when=f"{when}; its records that were left when it was gone",
+        hint="The spec names a host that was never registered. Remove what is yours, not what the spec says.",
+    )
 
 
 @check(points=2, section="what-was-mine")

@@ -325,19 +325,30 @@ def test_the_record_goes_before_the_webapp(operator, namespace, outside):
 
 @check(points=3, section="nobody-may-block")
 def test_nobody_waits_for_a_slow_service(operator, namespace, outside):
-    """While the outside service takes its time for some WebApps, another one is served."""
-    outside.slow(60, alive=True)
+    """While the outside service takes its time for some WebApps, new and deleted ones, another one is served."""
     operator.start()
+    going = namespace.webapp(replicas=0, register=(host := new_host()))
+    has_record(outside, going, host, when="a WebApp with `register` was created", hint="on.create: keep_record().")
+    operator.settle()
+    outside.slow(60, alive=True)
+    going.delete()
+    eventually(lambda: outside.waiting, within=SOON, when="the WebApp was deleted", hint="on.delete: remove_records().")
+    app = namespace.webapp(replicas=0)
+    hint = (
+        "A call that blocks in an `async def` stops the one thread that serves everybody. Write `def`, and kopf runs "
+        "it in a thread; or await asyncio.to_thread(…)."
+    )
+    when = "the outside service was slow to remove the record of a WebApp that was deleted, and another one was created"
+    served(app, within=4, when=when, hint=hint)
     for _ in range(3):
         namespace.webapp(replicas=0, register=new_host())
-    eventually(lambda: outside.waiting, within=SOON, when="WebApps with `register` were created", hint="Ask for it.")
+    eventually(lambda: outside.waiting > 1, within=SOON, when="three WebApps with `register` came", hint="Ask for it.")
     app = namespace.webapp(replicas=0)
     served(
         app,
         within=4,
         when="three WebApps were waiting for a slow answer of the outside service, and another one was created",
-        hint="A call that blocks in an `async def` stops the one thread that serves everybody. Write `def`, and kopf "
-        "runs it in a thread; or await asyncio.to_thread(…).",
+        hint=hint,
     )
 
 

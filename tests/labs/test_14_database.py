@@ -258,7 +258,16 @@ def test_the_password_is_made_once(operator, namespace):
     db.poke()
     eventually(lambda: operator.recorder.since(mark).delivered("Database", name=db.name), within=5)
     stays("the Database was touched")
+    template = namespace.get("StatefulSet", db.name)["spec"]["template"]
     operator.restart()
+    operator.settle(patient(namespace))
+    expect(
+        namespace.get("StatefulSet", db.name)["spec"]["template"],
+        template,
+        when="the operator was started again, and nothing else happened; the template of its Pods",
+        hint="What the template says must follow from the spec and the ConfigMap alone: Python's hash() is another in "
+        "every process, and a new template restarts every server.",
+    )
     db.edit(version=another_version(namespace))
     as_wished(db, when="the version was changed after a restart", hint="On start, look at every Database.")
     stays("the operator was started again, and the version was changed")

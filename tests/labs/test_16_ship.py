@@ -439,16 +439,20 @@ def test_it_stops_in_order(replicas, namespace):
         lambda: slow.fired, when="a WebApp was created", expected="a write of its Service", hint="See lesson 12."
     )
     replica.stop()
+    acts, leases = replica.recorder.writes(besides=WORK), replica.recorder.writes("Lease")
+    early = bool(acts and leases) and leases[-1].time < acts[-1].time
     expect(
         {
             "exit code": replica.exit_code,
             "status of the WebApp, the last write of the pass": "written" if app.status else "not written",
             "holder of the Lease": [holder(lease) or "nobody" for lease in namespace.list("Lease")],
+            "given back": "before the last write of the pass" if early else "when all was done",
         },
         {
             "exit code": 0,
             "status of the WebApp, the last write of the pass": "written",
             "holder of the Lease": ["nobody"],
+            "given back": "when all was done",
         },
         when="a pass was under way that took 2.5 s, and the operator got SIGTERM",
         hint="manager.run() returns when the work in hand is done or its grace is over; the default of that is short. "
