@@ -130,6 +130,7 @@ def test_deleted_while_it_was_down(operator, namespace, recorder):
     operator.start()
     for each in (app, other):
         follows(namespace, each, when="two WebApps were created", hint="Each name is looked at.")
+    operator.settle()  # as above: nothing but the start is to bring the name up
     operator.stop()
     app.delete()
     recorder.fail(writes("Deployment", name=app.name), status=500)
