@@ -35,6 +35,7 @@ def test_a_timeline_is_of_the_check_that_its_entry_names(entry: RecordedTimeline
 
 @pytest.mark.cluster
 @pytest.mark.slow
+@pytest.mark.timeout(300)  # a wrong answer is given all the time of each check
 @each_entry
 def test_the_command_still_prints_that(entry: Recorded) -> None:
     cluster.ensure()

@@ -61,7 +61,7 @@ def test_a_webapp_gets_a_deployment(operator, namespace):
 
 
 @check(points=2, section="one-pass", timeout=60)
-def test_it_follows_the_number_of_pods(operator, namespace):
+def test_it_follows_the_number_of_pods(operator, namespace, recorder):
     """When replicas changes, the Deployment follows; when the Deployment changes, it is put right."""
     app = namespace.webapp()
     operator.start()
@@ -82,7 +82,7 @@ def test_it_follows_the_number_of_pods(operator, namespace):
             got="the Deployment was deleted and another one was made: every Pod was stopped",
             hint="Change the Deployment that is there: client.patch merges what you want into it.",
         )
-    operator.settle()
+    passes(recorder, 2)
     namespace.patch("Deployment", app.name, {"spec": {"replicas": app.spec["replicas"] + 2}})
     follows(
         namespace,

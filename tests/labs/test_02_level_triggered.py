@@ -1,7 +1,8 @@
 """Checks of lab 02, easiest first. Each docstring is the line that the learner reads."""
 
 from converge.grader import check, eventually, expect, fail
-from converge.grader.recorder import events, writes
+from converge.grader.recorder import events, reads, writes
+from converge.grader.rest import rolled_out
 
 SOON = 6.0  # seconds; a right operator needs a fraction of one
 
@@ -69,6 +70,12 @@ def bystander(namespace):
     return made["metadata"]["name"]
 
 
+def at_ease(operator, namespace, app):
+    """Wait until nothing calls for another look at the WebApp: no Pod that becomes ready, no write of the operator."""
+    eventually(lambda: rolled_out(namespace.get("Deployment", app.name)), within=SOON)
+    operator.recorder.wait_quiet(0.3, deadline=2, ignoring=reads())
+
+
 @check(points=2, section="a-name-and-nothing-else", timeout=60)
 def test_a_good_day(operator, namespace):
     """A WebApp gets its Deployment; it follows a change, and goes with the WebApp."""
@@ -104,7 +111,7 @@ def test_changed_while_it_was_down(operator, namespace):
     follows(
         namespace, app, when="a WebApp existed before the operator was started", hint="Every name comes at the start."
     )
-    operator.settle()  # a Pod that becomes ready only later would call for a second look
+    at_ease(operator, namespace, app)
     operator.stop()
     app.edit(**another(namespace, app))
     operator.start()
@@ -130,7 +137,7 @@ def test_deleted_while_it_was_down(operator, namespace, recorder):
     operator.start()
     for each in (app, other):
         follows(namespace, each, when="two WebApps were created", hint="Each name is looked at.")
-    operator.settle()  # as above: nothing but the start is to bring the name up
+        at_ease(operator, namespace, each)
     operator.stop()
     app.delete()
     recorder.fail(writes("Deployment", name=app.name), status=500)

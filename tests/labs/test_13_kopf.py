@@ -7,7 +7,7 @@ import time
 
 from converge.grader import attacks, check, eventually, expect, never
 from converge.grader.bookkeeping import by_kopf
-from converge.grader.recorder import writes
+from converge.grader.recorder import reads, writes
 
 CHILDREN = ("Deployment", "Service")
 SOON = 6  # seconds in which whatever was missed has to be made up for
@@ -329,7 +329,7 @@ def test_nobody_waits_for_a_slow_service(operator, namespace, outside):
     operator.start()
     going = namespace.webapp(replicas=0, register=(host := new_host()))
     has_record(outside, going, host, when="a WebApp with `register` was created", hint="on.create: keep_record().")
-    operator.settle()
+    operator.recorder.wait_quiet(0.3, deadline=3, ignoring=reads())
     outside.slow(60, alive=True)
     going.delete()
     eventually(lambda: outside.waiting, within=SOON, when="the WebApp was deleted", hint="on.delete: remove_records().")

@@ -259,8 +259,10 @@ def test_the_password_is_made_once(operator, namespace):
     eventually(lambda: operator.recorder.since(mark).delivered("Database", name=db.name), within=5)
     stays("the Database was touched")
     template = namespace.get("StatefulSet", db.name)["spec"]["template"]
+    mark = operator.recorder.mark()
     operator.restart()
-    operator.settle(patient(namespace))
+    eventually(lambda: operator.recorder.since(mark).reads("StatefulSet"), within=5)
+    quiet(operator)
     expect(
         namespace.get("StatefulSet", db.name)["spec"]["template"],
         template,
