@@ -102,15 +102,15 @@ def test_the_sidecar_is_there_once_and_only_where_it_is_asked_for(operator, name
     """A WebApp with a sidecar has one container logger, after any number of runs; one without has none."""
     plain, image = namespace.images.web
     with_it, without = namespace.webapp(replicas=1, sidecar=image), namespace.webapp(replicas=1, image=plain)
+    hint = "A builder has no past: what it returns must depend on its WebApp alone, not on an earlier call."
     operator.start()
     for app in (with_it, without):
-        both(namespace, app, when="a WebApp with a sidecar and one without were created")
+        both(namespace, app, when="a WebApp with a sidecar and one without were created", hint=hint)
     late = namespace.webapp(replicas=1)
     for app in (with_it, without):
         app.poke()
-    both(namespace, late, when="a third WebApp, without a sidecar, was created after them")
+    both(namespace, late, when="a third WebApp, without a sidecar, was created after them", hint=hint)
     operator.settle()
-    hint = "A builder has no past: what it returns must depend on its WebApp alone, not on an earlier call."
     for app, wanted in ((with_it, ["logger", "web"]), (without, ["web"]), (late, ["web"])):
         pod = namespace.get("Deployment", app.name)["spec"]["template"]["spec"]
         found = sorted(each["name"] for each in pod["containers"])

@@ -328,7 +328,7 @@ def test_two_writers_of_finalizers(operator, namespace, outside, recorder):
         lambda: namespace.patch("WebApp", app.name, theirs(*finalizers(app), added)),
     )
     app.edit(register=None)
-    eventually(lambda: owned_by(outside, app), [], when="`register` was removed", hint="The old record goes.")
+    eventually(lambda: not owned_by(outside, app), within=3)  # whether the old record goes is another check's business
     operator.settle()
     race.remove()
     if race.fired:  # who lets go only of a WebApp that is deleted has nothing to write here
