@@ -19,8 +19,9 @@ import yaml
 
 from benchmarks import golang
 from benchmarks.rows import Row, at_most, figure, main, say
-from converge.cluster import local, programs
+from converge.cluster import programs
 from converge.cluster.directories import STATE_VARIABLE
+from converge.cluster.furniture import furnish
 from converge.runtime import Client
 
 COMMAND = "python -m benchmarks.cluster"
@@ -94,7 +95,7 @@ def start_kwokctl(kwokctl: Path, paths: dict[str, Path], home: Path) -> tuple[fl
         began = time.monotonic()
         subprocess.run(create, env=environment, check=True, capture_output=True)
         created = time.monotonic() - began
-        local.furnish(Client(kubeconfig=str(home / "kubeconfig"), patience=0))
+        furnish(Client(kubeconfig=str(home / "kubeconfig"), patience=0))
         return created, time.monotonic() - began
     finally:
         subprocess.run([str(kwokctl), "delete", *which], env=environment, check=True, capture_output=True)

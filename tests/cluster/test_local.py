@@ -150,10 +150,18 @@ def test_a_start_that_was_killed_before_it_wrote_down_a_process_is_no_obstacle(t
     assert forgotten["pid"] not in {process.pid for process in terminal.processes()}
 
 
+def test_a_lost_kubeconfig_is_written_again(terminal: Terminal) -> None:
+    before = {process.pid for process in terminal.processes()}
+    (terminal.cluster / "kubeconfig").unlink()
+    terminal.converge("up")
+    assert "converge" in terminal.converge("kubectl", "get", "nodes")
+    assert {process.pid for process in terminal.processes()} == before
+
+
 def test_a_cluster_of_an_earlier_release_is_replaced(terminal: Terminal) -> None:
     state = terminal.cluster / "local.json"
     left = json.loads(state.read_text())
-    del left["ports"]["etcd-http"]
+    del left["shape"]
     state.write_text(json.dumps(left))
     before = {process.pid for process in terminal.processes()}
     terminal.converge("up")

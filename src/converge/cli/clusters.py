@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
 from converge import cluster
 from converge.cli.terminal import console, progress
@@ -92,7 +91,7 @@ def status(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] 
     console.print(f"kubeconfig {there.kubeconfig}", soft_wrap=True)
     if there.parts:
         console.print(f"logs       {there.kubeconfig.parent / 'logs'}", soft_wrap=True)
-        console.print(_table(there))
+        _print_parts(there)
     dead = [part.name for part in there.parts if not part.alive]
     if dead:
         console.print(
@@ -101,7 +100,9 @@ def status(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] 
         raise typer.Exit(1)
 
 
-def _table(there: cluster.Cluster) -> Table:
+def _print_parts(there: cluster.Cluster) -> None:
+    from rich.table import Table
+
     table = Table(box=None, pad_edge=False)
     for column in ("component", "state", "version", "pid", "port", "memory"):
         table.add_column(column, justify="right" if column in ("pid", "port", "memory") else "left", overflow="fold")
@@ -112,7 +113,7 @@ def _table(there: cluster.Cluster) -> Table:
     total = sum(part.memory for part in there.parts)
     if total:
         table.add_row("", "", "", "", "", f"{total / 2**20:.0f} MB")
-    return table
+    console.print(table)
 
 
 def logs(
@@ -206,6 +207,8 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] 
     if as_json:
         print(json.dumps([finding.__dict__ for finding in findings], indent=2))
     else:
+        from rich.table import Table
+
         table = Table(box=None, pad_edge=False, show_header=True)
         for column in ("", "what", "found", "to mend"):
             table.add_column(column, overflow="fold")

@@ -22,15 +22,27 @@ def _quiet(_: str) -> None:
     pass
 
 
+def _provider() -> str | None:
+    """Which provider has a cluster here. Each writes what it knows into a file of its name: no need to import them."""
+    return next((name for name in PROVIDERS if (cluster_dir() / f"{name}.json").exists()), None)
+
+
 def current() -> Cluster | None:
     """The cluster of this state directory, whether or not all of it runs; None when there is none."""
-    from converge.cluster import existing, kind, local
+    match _provider():
+        case "local":
+            from converge.cluster import local
 
-    if local.exists():
-        return local.cluster()
-    if kind.exists():
-        return kind.cluster()
-    return existing.cluster() if existing.exists() else None
+            return local.cluster() if local.exists() else None
+        case "kind":
+            from converge.cluster import kind
+
+            return kind.cluster()
+        case "existing":
+            from converge.cluster import existing
+
+            return existing.cluster()
+    return None
 
 
 def ensure(progress: Callable[[str], None] = _quiet) -> Cluster:
@@ -49,8 +61,6 @@ def up(
     progress: Callable[[str], None] = _quiet,
 ) -> Cluster:
     """Start a cluster, or mend the one that is there. Safe to repeat, and to call from two terminals at once."""
-    from converge.cluster import existing, kind, local
-
     if provider is not None and provider not in PROVIDERS:
         raise ClusterError(f"there is no provider {provider!r}", f"--provider {'|'.join(PROVIDERS)}")
     with locked(state_dir() / "lock", lambda: progress("another converge is starting this cluster; waiting for it")):
@@ -59,10 +69,18 @@ def up(
             raise ClusterError(f"a {there.provider} cluster is up here", "stop it first: converge down")
         chosen = provider or (there.provider if there else None)
         if chosen == "existing":
+            from converge.cluster import existing
+
             return existing.start(context, progress)
         if chosen == "kind":
+            from converge.cluster import kind
+
             return kind.start(image, progress)
-        if chosen is None and kind.engine() is not None:
+        from converge.cluster import engine, local
+
+        if chosen is None and engine.answering() is not None:
+            from converge.cluster import kind
+
             try:
                 return kind.start(image, progress)
             except ClusterError as error:  # nobody asked for kind by name, so local serves as well

@@ -8,31 +8,26 @@ The order matters at one point: the garbage collector looks for new kinds every 
 served before the controller manager starts.
 """
 
-import http.client
 import json
 import os
 import shutil
 import socket
-import ssl
-from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import psutil
 
-from converge.cluster import etcd, kubeconfig, processes, programs, setup
+from converge.cluster import kubeconfig, processes, programs
+from converge.cluster.components import COMPONENTS, ENVIRONMENT, LISTENERS, flags
 from converge.cluster.directories import cluster_dir, private_dir
 from converge.cluster.errors import ClusterError
 from converge.cluster.model import Cluster, Part
 from converge.cluster.pki import CLIENTS, Pki
-from converge.runtime import Client
 
-COMPONENTS = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok")
-_LISTENERS = ("etcd", "etcd-peer", "etcd-http", "kube-apiserver", "kube-controller-manager", "kube-scheduler")
-_MANIFESTS = Path(__file__).parent / "manifests"
 _HOST_PATH_VOLUMES = Path("/tmp/hostpath_pv")  # where the controller manager's provisioner puts volumes; not settable
 _READY_WITHIN = 60.0
+_SHAPE = 2  # raised when what an earlier start has left, its identities or ports, no longer serves
 
 
 def _pki() -> Pki:
@@ -88,17 +83,17 @@ def start(progress: programs.Progress) -> Cluster:
             stop()
             private_dir(directory)
         state = {}
-    if state and all(_alive(state, name) for name in COMPONENTS) and _Probe().ready():
+    if state and all(_alive(state, name) for name in COMPONENTS) and _ready():
         return cluster()
     if not state:
         progress("making keys")
         _pki().make()
         state = {
             "version": programs.PROGRAMS["kube-apiserver"].version,
+            "shape": _SHAPE,
             "ports": _free_ports(),
             "processes": {},
         }
-        _write_kubeconfigs(state["ports"]["kube-apiserver"])
         _write_state(state)
     try:
         _bring_up(state, paths, progress)
@@ -112,9 +107,16 @@ def start(progress: programs.Progress) -> Cluster:
     return cluster()
 
 
+def _ready() -> bool:
+    """Whether the API server is ready, and its kubeconfig is there to say so."""
+    from converge.cluster.probe import Probe
+
+    return (cluster_dir() / "kubeconfig").exists() and Probe(ports()["kube-apiserver"], _pki()).ready()
+
+
 def _of_this_version(state: dict[str, Any]) -> bool:
     """Whether what an earlier start has left fits the programs and flags of today."""
-    return state.get("version") == programs.PROGRAMS["kube-apiserver"].version and set(state["ports"]) == {*_LISTENERS}
+    return state.get("version") == programs.PROGRAMS["kube-apiserver"].version and state.get("shape") == _SHAPE
 
 
 def _bring_up(state: dict[str, Any], paths: dict[str, Path], progress: programs.Progress) -> None:
@@ -124,50 +126,33 @@ def _bring_up(state: dict[str, Any], paths: dict[str, Path], progress: programs.
     progress("starting etcd and the API server")
     for name in ("etcd", "kube-apiserver"):
         _start(state, name, paths)
+    # What is not needed until the API server answers is written, and imported, while it starts.
+    _write_kubeconfigs(state["ports"]["kube-apiserver"])
+    from converge.cluster import furniture
+    from converge.cluster.probe import Probe
+    from converge.cluster.setup import until
+    from converge.runtime import Client
+
     # A server that starts says "not yet, ask again in 5 s" of what will be there in a moment.
     client = Client(kubeconfig=str(cluster_dir() / "kubeconfig"), patience=0)
-    probe = _Probe()
-    setup.until("the API server's start", lambda: _check_alive(state) and probe.serving(), _READY_WITHIN)
+    probe = Probe(state["ports"]["kube-apiserver"], _pki())
+    until("the API server's start", lambda: _check_alive(state) and probe.serving(), _READY_WITHIN)
     # It goes on to write its own first objects, roles above all; ours go in beside them.
-    setup.until("the course's kinds", lambda: _check_alive(state) and _install(client), _READY_WITHIN)
+    until("the course's kinds", lambda: _check_alive(state) and furniture.install(client), _READY_WITHIN)
     # Its roles come a second later. KWOK needs none of them; the others would be refused, and wait before they asked
     # again.
     progress("starting KWOK, the controller manager and the scheduler")
     _start(state, "kwok", paths)
-    setup.until("the API server's readiness", lambda: _check_alive(state) and probe.ready(), _READY_WITHIN)
+    until("the API server's readiness", lambda: _check_alive(state) and probe.ready(), _READY_WITHIN)
     for name in ("kube-controller-manager", "kube-scheduler"):
         _start(state, name, paths)
-    _wait_until_fit(client, lambda: _check_alive(state))
-
-
-def furnish(client: Client) -> None:
-    """Put into any control plane with KWOK what a check needs, and wait until it is there."""
-    setup.until("the course's kinds", lambda: _install(client), _READY_WITHIN)
-    _wait_until_fit(client, lambda: True)
-
-
-def _wait_until_fit(client: Client, alive: Callable[[], bool]) -> None:
-    setup.until("a Ready node", lambda: alive() and setup.nodes_are_ready(client), _READY_WITHIN)
-    setup.until(
-        "the first ServiceAccount",
-        lambda: alive() and bool(client.get("v1", "ServiceAccount", "default", "default")),
-        _READY_WITHIN,
-    )
+    furniture.wait_until_fit(client, lambda: _check_alive(state))
 
 
 def _forgotten(state: dict[str, Any]) -> list[psutil.Process]:
     """What was started by a command that was killed before it could write that down."""
     known = {remembered["pid"] for remembered in state["processes"].values()}
     return [each for each in processes.mentioning(str(cluster_dir()), COMPONENTS) if each.pid not in known]
-
-
-def _install(client: Client) -> bool:
-    """Put in what every local cluster has: the course's kinds, a node, a storage class."""
-    setup.install_kinds(client)
-    for manifest in ("node.yaml", "storage.yaml"):
-        for document in setup.documents(_MANIFESTS / manifest):
-            client.apply(document, field_manager=setup.FIELD_MANAGER, force=True)
-    return True
 
 
 def _check_alive(state: dict[str, Any]) -> bool:
@@ -183,96 +168,11 @@ def _check_alive(state: dict[str, Any]) -> bool:
 def _start(state: dict[str, Any], name: str, paths: dict[str, Path]) -> None:
     if _alive(state, name):
         return
-    command = [str(paths[name]), *_flags(name, state["ports"])]
-    environment = {"PATH": os.defpath, "HOME": str(cluster_dir())}
+    command = [str(paths[name]), *flags(name, state["ports"], _pki(), cluster_dir())]
+    environment = {"PATH": os.defpath, "HOME": str(cluster_dir()), **ENVIRONMENT.get(name, {})}
     remembered = processes.start(command, cluster_dir() / "logs" / f"{name}.log", environment)
     state["processes"][name] = asdict(remembered)
     _write_state(state)
-
-
-def _flags(name: str, ports: dict[str, int]) -> list[str]:
-    pki, home = _pki(), cluster_dir()
-    config = f"--kubeconfig={home / 'identities' / name}"
-    etcd_url, peer_url, http_url = (f"https://127.0.0.1:{ports[port]}" for port in ("etcd", "etcd-peer", "etcd-http"))
-    serving = [f"--tls-cert-file={pki.cert('server')}", f"--tls-private-key-file={pki.key('server')}"]
-    match name:
-        case "etcd":
-            return [
-                "--name=converge",
-                f"--data-dir={home / 'etcd'}",
-                f"--listen-client-urls={etcd_url}",
-                f"--advertise-client-urls={etcd_url}",
-                # HTTP has a port of its own, so that gRPC need not pass through Go's HTTP server: a fifth less work.
-                f"--listen-client-http-urls={http_url}",
-                f"--listen-peer-urls={peer_url}",
-                f"--initial-advertise-peer-urls={peer_url}",
-                f"--initial-cluster=converge={peer_url}",
-                "--client-cert-auth",
-                f"--trusted-ca-file={pki.cert('etcd-ca')}",
-                f"--cert-file={pki.cert('etcd')}",
-                f"--key-file={pki.key('etcd')}",
-                "--peer-client-cert-auth",
-                f"--peer-trusted-ca-file={pki.cert('etcd-ca')}",
-                f"--peer-cert-file={pki.cert('etcd')}",
-                f"--peer-key-file={pki.key('etcd')}",
-                "--unsafe-no-fsync",
-                # It has nobody to ask, so it need not wait long before it elects itself: the API server waits for that.
-                "--heartbeat-interval=40",
-                "--election-timeout=200",
-                # For bookmarks on quiet watches, one a minute. Every 5 s costs twice the rest of etcd at rest.
-                "--watch-progress-notify-interval=20s",
-                "--log-level=warn",
-            ]
-        case "kube-apiserver":
-            return [
-                f"--etcd-servers={etcd_url}",
-                f"--etcd-cafile={pki.cert('etcd-ca')}",
-                f"--etcd-certfile={pki.cert('etcd-client')}",
-                f"--etcd-keyfile={pki.key('etcd-client')}",
-                "--bind-address=127.0.0.1",
-                "--advertise-address=127.0.0.1",
-                f"--secure-port={ports[name]}",
-                *serving,
-                f"--client-ca-file={pki.cert('ca')}",
-                f"--service-account-key-file={pki.cert('service-account')}",
-                f"--service-account-signing-key-file={pki.key('service-account')}",
-                "--service-account-issuer=https://kubernetes.default.svc",
-                "--authorization-mode=RBAC",
-                "--anonymous-auth=false",
-                "--service-cluster-ip-range=10.96.0.0/16",
-                "--endpoint-reconciler-type=none",
-                "--allow-privileged=true",
-                "--profiling=false",
-            ]
-        case "kube-controller-manager":
-            return [
-                config,
-                "--leader-elect=false",
-                "--bind-address=127.0.0.1",
-                f"--secure-port={ports[name]}",
-                *serving,
-                "--use-service-account-credentials=true",
-                f"--service-account-private-key-file={pki.key('service-account')}",
-                f"--root-ca-file={pki.cert('ca')}",
-                "--enable-hostpath-provisioner=true",
-                # It looks ten times a second for volumes to attach, and no node here has any.
-                "--controllers=*,-persistentvolume-attach-detach-controller",
-                "--kube-api-qps=500",
-                "--kube-api-burst=1000",
-                # The namespaces of a run are dropped all at once, and the next run should not have to wait for that.
-                "--concurrent-namespace-syncs=2",
-                "--profiling=false",
-            ]
-        case "kube-scheduler":
-            return [
-                f"--config={home / 'identities' / 'kube-scheduler.config'}",
-                "--bind-address=127.0.0.1",
-                f"--secure-port={ports[name]}",
-                *serving,
-            ]
-        case "kwok":
-            return [config, f"--config={_MANIFESTS / 'kwok.yaml'}"]
-    raise AssertionError(name)
 
 
 def _write_kubeconfigs(port: int) -> None:
@@ -300,44 +200,14 @@ def _write_kubeconfigs(port: int) -> None:
 def _free_ports() -> dict[str, int]:
     """A free loopback port for each listener, all held at once so that no two are the same."""
     held = []
-    for _ in _LISTENERS:
+    for _ in LISTENERS:
         one = socket.socket()
         one.bind(("127.0.0.1", 0))
         held.append(one)
-    ports = {name: one.getsockname()[1] for name, one in zip(_LISTENERS, held, strict=True)}
+    ports = {name: one.getsockname()[1] for name, one in zip(LISTENERS, held, strict=True)}
     for one in held:
         one.close()
     return ports
-
-
-class _Probe:
-    """Asks /readyz over one connection: a handshake per question would slow the very start that it waits for."""
-
-    def __init__(self) -> None:
-        pki = _pki()
-        context = ssl.create_default_context(cafile=str(pki.cert("ca")))
-        context.load_cert_chain(pki.cert("admin"), pki.key("admin"))
-        self._connection = http.client.HTTPSConnection(
-            "127.0.0.1", ports()["kube-apiserver"], timeout=5, context=context
-        )
-
-    def serving(self) -> bool:
-        """Whether it answers at all."""
-        return self._ask() is not None
-
-    def ready(self) -> bool:
-        """Whether it has all that it needs to work."""
-        return self._ask() == 200
-
-    def _ask(self) -> int | None:
-        try:
-            self._connection.request("GET", "/readyz")
-            answer = self._connection.getresponse()
-            answer.read()
-            return answer.status
-        except (OSError, http.client.HTTPException):
-            self._connection.close()
-            return None
 
 
 def restart(component: str) -> None:
@@ -354,6 +224,8 @@ def restart(component: str) -> None:
 
 def compact() -> int:
     """Compact etcd's history up to now; return the revision."""
+    from converge.cluster import etcd
+
     return etcd.compact(etcd.on_loopback(ports()["etcd-http"], _pki()))
 
 

@@ -34,7 +34,8 @@ _SIGNS = x509.KeyUsage(
 # name: (common name, organization)
 CLIENTS = {
     "admin": ("converge-admin", "system:masters"),
-    "kube-controller-manager": ("system:kube-controller-manager", None),
+    # Else it would make, at each start, a ServiceAccount and a token for each of its forty controllers.
+    "kube-controller-manager": ("system:kube-controller-manager", "system:masters"),
     "kube-scheduler": ("system:kube-scheduler", None),
     "kwok": ("kwok", "system:masters"),
 }

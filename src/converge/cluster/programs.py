@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from converge.cluster import build, download
 from converge.cluster.directories import cache_dir, course_dir
 from converge.cluster.errors import ClusterError
 from converge.cluster.locking import locked
@@ -100,6 +99,8 @@ def obtain(names: Iterable[str], progress: Progress) -> dict[str, Path]:
 
 
 def _make(program: Program, which: str, progress: Progress) -> None:
+    from converge.cluster import build, download  # seldom needed, and long to import
+
     place = in_cache(program)
     place.parent.mkdir(parents=True, exist_ok=True)
     free = shutil.disk_usage(place.parent).free
