@@ -114,6 +114,20 @@ def test_an_old_cache_is_too_much_for_an_operator_that_believes_it(on):
     assert "DELETE deployments" in caught.value.got
 
 
+@pytest.mark.cluster
+def test_a_namesake_that_was_being_deleted_is_too_much_for_it_too(on):
+    scene = on("15", "labs")
+
+    def make(**name):
+        return scene.namespace.webapp(replicas=1, **name)
+
+    with pytest.raises(Failure, match="an earlier WebApp of the name") as caught:
+        attacks.old_deletion_destroys_nothing(
+            scene.operator, make=make, wrong=wrong_webapp, children=WEBAPP_CHILDREN, within=20
+        )
+    assert "DELETE deployments" in caught.value.got
+
+
 def drawn(seed, fields=("image", "replicas", "labels", "autoscaled"), count=20):
     return walks.draw(walks.walk_strategy(SCHEMA, fields, ["one", "two"], steps=3), count, seed)
 

@@ -22,7 +22,7 @@ def names(lab):
 
 
 def test_a_lab_is_attacked_where_it_promises_something():
-    assert names("06") == ["killed-after", "killed-before", "two-objects", "old-cache", "at-rest"]
+    assert names("06") == ["killed-after", "killed-before", "two-objects", "old-cache", "old-deletion", "at-rest"]
     assert "drift" in names("07")
     assert "deletion" not in names("07")
     assert "deletion" in names("08")
@@ -65,6 +65,13 @@ def test_an_operator_that_survives_exits_0_and_prints_its_seed(cluster):
     assert done.exit_code == 0, done.output
     assert "seed 11" in done.output
     assert "converge chaos 06 --seed 11 --against solutions --attack at-rest" in done.output
+
+
+@pytest.mark.cluster
+def test_an_operator_that_is_meant_for_a_pod_gets_the_environment_of_one(cluster):
+    done = invoke("16", "--against", "solutions", "--attack", "at-rest", "--attack", "old-deletion")
+    assert done.exit_code == 0, done.output
+    assert "It survived 2 of 2 attacks" in done.output
 
 
 @pytest.mark.cluster

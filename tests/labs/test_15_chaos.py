@@ -157,9 +157,10 @@ def test_a_write_in_between_is_not_lost(operator, namespace, second_writer):
 
 @check(points=3, section="reads-that-are-old", incident="pravega/zookeeper-operator#312", timeout=60)
 def test_an_old_cache_destroys_nothing(operator, namespace):
-    """Started with a cache from before the WebApp was created, it does no harm to a running WebApp."""
+    """Started with an old cache, in which a running WebApp is missing or its namesake is dying, it does no harm."""
     app = attacks.old_cache_destroys_nothing(operator, make=one_pod(namespace), wrong=wrong, children=CHILDREN)
     attacks.deletion_leaves_nothing(operator, app, children=CHILDREN)
+    attacks.old_deletion_destroys_nothing(operator, make=one_pod(namespace), wrong=wrong, children=CHILDREN)
     attacks.two_objects_are_independent(operator, make=one_pod(namespace), wrong=wrong, children=CHILDREN)
 
 

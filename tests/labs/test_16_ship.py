@@ -8,7 +8,6 @@ import json
 import re
 import secrets
 import shlex
-import socket
 import sys
 import urllib.error
 import urllib.request
@@ -17,7 +16,7 @@ from itertools import product
 import pytest
 import yaml
 
-from converge.grader import check, eventually, expect, fail, never
+from converge.grader import check, eventually, expect, fail, never, pod
 from converge.grader.identity import token_of, wait_for_rights, write_kubeconfig
 from converge.grader.operator import Operator
 from converge.grader.recorder import Recorder, events, reads, requests, writes
@@ -135,24 +134,13 @@ def replicas(request, operator, namespace, cluster, course, submission, kubeconf
                 each = Operator(course.of_checks(request.path), submission, namespace, own, seen)
                 each.environment = dict(operator.environment)
                 made.append(each)
-            each.environment |= {
-                "POD_NAME": f"webapp-operator-{secrets.token_hex(3)}",
-                "POD_NAMESPACE": namespace.name,
-                "PORT": str(free_port()),
-                "LEASE_SECONDS": str(lease),
-            }
+            each.environment |= {**pod.environment(namespace.name), "LEASE_SECONDS": str(lease)}
         return [operator, *made]
 
     yield make
     for each in made:
         each.close()
         each.recorder.stop()
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def leads(namespace, replica):

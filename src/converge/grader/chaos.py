@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from converge.grader import attacks
+from converge.grader import attacks, pod
 from converge.grader.course import Lab
 from converge.grader.namespace import Namespace
 from converge.grader.objects import Custom
@@ -122,6 +122,12 @@ def _old_cache(target: Target) -> None:
     )
 
 
+def _old_deletion(target: Target) -> None:
+    attacks.old_deletion_destroys_nothing(
+        target.stage.operator, make=target.make, wrong=target.wrong, children=target.children
+    )
+
+
 def _late_watch(target: Target) -> None:
     app = target.running()
     change = partial(app.edit, replicas=2)
@@ -149,6 +155,7 @@ ATTACKS = (
     Attack("killed-before", "killed right before each of its writes", "", _killed(attacks.crash_before_every_write)),
     Attack("two-objects", "two objects, and one is deleted", "", _independent),
     Attack("old-cache", "started with a list from before the object was created", "", _old_cache),
+    Attack("old-deletion", "started with a list in which an earlier namesake is being deleted", "", _old_deletion),
     Attack("at-rest", "left alone, touched, and started again", "rests", _rest),
     Attack("while-down", "the spec is edited while it is down", "follows", _down),
     Attack("paths", "edits while it is busy, compared with a fresh start", "follows", _paths),
@@ -203,7 +210,7 @@ def strike(lab: Lab, attack: Attack, against: str, seed: int) -> Outcome:
     random.seed(f"{seed} {attack.name}")
     outside = Outside()
     with stage(lab.slug, against, title=f"chaos {lab.slug} {attack.name}") as scene:
-        scene.operator.environment["OUTSIDE_URL"] = outside.url
+        scene.operator.environment |= {"OUTSIDE_URL": outside.url, **pod.environment(scene.namespace.name)}
         interruptions.append(scene.operator.interrupt)
         try:
             attack.run(Target(lab, scene))

@@ -46,6 +46,7 @@ def _has_seen(operator: Operator, app: Custom, mark: float, version: str) -> boo
 
 
 def _none(written: list[Request], when: str, hint: str) -> None:
+    written = [each for each in written if each.kind != "Lease"]  # a leader renews it, and does nothing by that
     if not written:
         return
     futile = sum(each.changed is False for each in written)

@@ -1,0 +1,20 @@
+"""What a Pod's environment tells an operator that runs in one: who it is, where, and on which port to answer."""
+
+import secrets
+import socket
+
+
+def environment(namespace: str) -> dict[str, str]:
+    """The variables of one more replica in ``namespace``. It keeps its name when it is started again, as in a Pod."""
+    return {
+        "POD_NAME": f"webapp-operator-{secrets.token_hex(3)}",
+        "POD_NAMESPACE": namespace,
+        "PORT": str(_free_port()),
+    }
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+    return port
