@@ -67,7 +67,11 @@ def run() -> list[Row]:
 def graded(*labs: str) -> list[dict[str, Any]]:
     """The results of ``converge check``; all must have passed."""
     asked = [str(CONVERGE), "check", *labs, "--against", "solutions", "--json"]
-    results: list[dict[str, Any]] = json.loads(subprocess.run(asked, check=True, capture_output=True, text=True).stdout)
+    ran = subprocess.run(asked, capture_output=True, text=True)
+    results: list[dict[str, Any]] = json.loads(ran.stdout) if ran.stdout else []
+    failed = [each for lab in results for each in lab["checks"] if each["status"] != "passed"]
+    if ran.returncode:
+        raise SystemExit(f"a solution was refused:\n{json.dumps(failed, indent=1) or ran.stderr}")
     return results
 
 

@@ -8,9 +8,6 @@ COMPONENTS = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-schedul
 LISTENERS = ("etcd", "etcd-peer", "etcd-http", "kube-apiserver", "kube-controller-manager", "kube-scheduler")
 MANIFESTS = Path(__file__).parent / "manifests"
 
-# Half as many collections while the API server fills its memory for the first time: a tenth of its start.
-ENVIRONMENT = {"kube-apiserver": {"GOGC": "200"}}
-
 # Controllers of what the course does not touch. Each would make the start longer by its lists and watches.
 _IDLE_CONTROLLERS = (
     "certificatesigningrequest-approving-controller",

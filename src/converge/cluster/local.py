@@ -19,7 +19,7 @@ from typing import Any
 import psutil
 
 from converge.cluster import kubeconfig, processes, programs
-from converge.cluster.components import COMPONENTS, ENVIRONMENT, LISTENERS, flags
+from converge.cluster.components import COMPONENTS, LISTENERS, flags
 from converge.cluster.directories import cluster_dir, private_dir
 from converge.cluster.errors import ClusterError
 from converge.cluster.model import Cluster, Part
@@ -169,7 +169,7 @@ def _start(state: dict[str, Any], name: str, paths: dict[str, Path]) -> None:
     if _alive(state, name):
         return
     command = [str(paths[name]), *flags(name, state["ports"], _pki(), cluster_dir())]
-    environment = {"PATH": os.defpath, "HOME": str(cluster_dir()), **ENVIRONMENT.get(name, {})}
+    environment = {"PATH": os.defpath, "HOME": str(cluster_dir())}
     remembered = processes.start(command, cluster_dir() / "logs" / f"{name}.log", environment)
     state["processes"][name] = asdict(remembered)
     _write_state(state)
