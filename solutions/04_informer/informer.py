@@ -109,6 +109,8 @@ class Informer:
                 if version is None:
                     version = self.relist()
                 self.watch = self.client.watch(*self.what, resource_version=version, bookmarks=True)
+                if self.stopping.is_set():
+                    self.watch.close()  # stop() came while it was being opened, and found none to close
                 for event in self.watch:
                     self.apply(event.type, event.object)
                     version = event.object["metadata"]["resourceVersion"]

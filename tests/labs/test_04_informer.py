@@ -450,8 +450,9 @@ def test_failures_are_spaced(followed, namespace, recorder):
 @check(points=1, section="stopping")
 def test_stop_ends_it(followed, namespace, recorder):
     """stop() ends run() within a second, also while it waits for an event, and closes the watch."""
-    namespace.webapp()
     followed.start()
+    app = namespace.webapp()  # told by the watch: so it is in the informer's hands, and not only on its way there
+    followed.shows(app, when="a WebApp was created", hint="apply() puts what an event tells into the cache.")
     followed.informer.stop()
     if not followed.running.finished(within=1.5):
         fail(
