@@ -71,7 +71,7 @@ def graded(*labs: str) -> list[dict[str, Any]]:
     results: list[dict[str, Any]] = json.loads(ran.stdout) if ran.stdout else []
     failed = [each for lab in results for each in lab["checks"] if each["status"] not in ("passed", "needs kind")]
     if ran.returncode:
-        raise SystemExit(f"a solution was refused:\n{json.dumps(failed, indent=1) or ran.stderr}")
+        raise SystemExit(f"a solution was refused:\n{json.dumps(failed, indent=1) if failed else ran.stderr}")
     return results
 
 

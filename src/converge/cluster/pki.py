@@ -34,7 +34,7 @@ _SIGNS = x509.KeyUsage(
 # name: (common name, organization)
 CLIENTS = {
     "admin": ("converge-admin", "system:masters"),
-    # Else it would make, at each start, a ServiceAccount and a token for each of its forty controllers.
+    # Else it would make, at each start, a ServiceAccount and a token for each of its controllers.
     "kube-controller-manager": ("system:kube-controller-manager", "system:masters"),
     "kube-scheduler": ("system:kube-scheduler", None),
     "kwok": ("kwok", "system:masters"),
