@@ -7,6 +7,8 @@ from typing import NoReturn
 import typer
 
 from converge.cli import clusters, labs
+from converge.cli.plain_output import protect
+from converge.cluster.directories import explain
 from converge.cluster.errors import ClusterError
 
 app = typer.Typer(
@@ -29,11 +31,18 @@ def main() -> None:
     """Run the command line; an error that we foresee is a message, not a traceback."""
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _stop)
+    protect()
     try:
         app()
     except ClusterError as error:
         print(f"converge: {error}", file=sys.stderr)
         sys.exit(3)
+    except OSError as error:
+        from converge.cli import disk
+
+        explained = explain(error)
+        print(f"converge: {explained or disk.sentence(error)}", file=sys.stderr)
+        sys.exit(3 if explained else disk.exit_status(error))
     except KeyboardInterrupt:
         print("\nconverge: interrupted; type the same again to go on", file=sys.stderr)
         sys.exit(130)

@@ -9,22 +9,22 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from converge.cli.check import lab_names, start_cluster
-from converge.cli.terminal import console
+from converge.cli.console import console
 
 if TYPE_CHECKING:
-    from converge.grader.chaos import Outcome
     from converge.grader.course import Lab
+    from converge.grader.session.chaos import AttackOutcome
 
 SURVIVED, FELL = 0, 1
 
 
 def chaos(
     lab: Annotated[str, typer.Argument(metavar="LAB", help="A lab with an operator.", autocompletion=lab_names)],
-    seed: Annotated[int | None, typer.Option(help="The seed of a run that you want to see again.")] = None,
+    seed: Annotated[int | None, typer.Option(help="The seed of a run that you want to repeat.")] = None,
     against: Annotated[
         str, typer.Option(help="What to attack: labs, solutions, a PATH, mutant:ID or variant:NAME.")
     ] = "labs",
-    attack: Annotated[list[str] | None, typer.Option(help="Only this attack; may be given again.")] = None,
+    attack: Annotated[list[str] | None, typer.Option(help="Only this attack; may be repeated.")] = None,
     list_: Annotated[bool, typer.Option("--list", help="Only say which attacks are fair to this lab.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")] = False,
 ) -> None:
@@ -33,15 +33,16 @@ def chaos(
     Examples: [bold]converge chaos 09[/], [bold]converge chaos 15 --seed 7[/] (the same again),
     [bold]converge chaos 07 --against solutions --attack walks[/], [bold]converge chaos 06 --list[/].
 
-    Exit status: 0 it survived every attack that was made, 1 it did not, 2 wrong use, 3 no cluster.
+    Exit status: 0 it survived every attack, 1 it didn't, 2 wrong usage, 3 no cluster.
     """
-    from converge.grader import chaos as attacks
     from converge.grader import course as courses
+    from converge.grader.session.chaos import run
+    from converge.testing.attacks.chaos_catalogue import ATTACKS
 
     chosen = courses.load().find(lab)
     if not chosen.chaos.get("children"):
         raise courses.CourseError(f"Lab {chosen.slug} makes no children of its own: `converge check {chosen.number}`.")
-    names = [each.name for each in attacks.ATTACKS]
+    names = [each.name for each in ATTACKS]
     for name in attack or []:
         if name not in names:
             raise courses.CourseError(f"There is no attack {name!r}; there are: {', '.join(names)}.")
@@ -53,7 +54,7 @@ def chaos(
     if not as_json:
         console.print(f"[bold]{chosen.number} {chosen.title}[/] · {against} · seed {number}")
     outcomes = []
-    for outcome in attacks.run(chosen, against, number, tuple(attack or ())):
+    for outcome in run(chosen, against, number, tuple(attack or ())):
         outcomes.append(outcome)
         if not as_json:
             show(chosen, outcome)
@@ -78,26 +79,27 @@ def listed(lab: Lab) -> None:
     """The attacks, and for those that are not fair, which promise the lab does not make."""
     from rich.text import Text
 
-    from converge.grader.chaos import ATTACKS, PROMISES, fair
+    from converge.grader.session.chaos import fair
+    from converge.testing.attacks.chaos_catalogue import ATTACKS, CAPABILITIES
 
     for each in ATTACKS:
         if fair(lab, each):
             console.print(Text.assemble(("✓", "green"), f" {each.name:<15} {each.says}"), soft_wrap=True)
         else:
-            why = f"lab {lab.number} does not promise that it {PROMISES[each.needs]}"
+            why = f"lab {lab.number} does not promise that it {CAPABILITIES[each.requires]}"
             console.print(Text.assemble(("·", "dim"), f" {each.name:<15} {each.says}: ", (why, "dim")), soft_wrap=True)
 
 
-def show(lab: Lab, outcome: Outcome) -> None:
+def show(lab: Lab, outcome: AttackOutcome) -> None:
     from rich.text import Text
 
-    from converge.grader.chaos import PROMISES
-    from converge.grader.report.terminal import MARKS
+    from converge.grader.report.console import MARKS
     from converge.grader.report.text import explain
+    from converge.testing.attacks.chaos_catalogue import CAPABILITIES
 
     name, says = outcome.attack.name, outcome.attack.says
     if outcome.status is None:
-        why = f"left out: lab {lab.number} does not promise that it {PROMISES[outcome.attack.needs]}"
+        why = f"left out: lab {lab.number} does not promise that it {CAPABILITIES[outcome.attack.requires]}"
         console.print(Text(f"· {name:<15} {why}", style="dim"), soft_wrap=True)
         return
     mark, style = MARKS[outcome.status]
@@ -107,6 +109,6 @@ def show(lab: Lab, outcome: Outcome) -> None:
         console.print(Text(f"    {'timeline':<10}{outcome.timeline}", style="dim"), soft_wrap=True)
 
 
-def row(outcome: Outcome) -> dict[str, object]:
+def row(outcome: AttackOutcome) -> dict[str, object]:
     status = str(outcome.status) if outcome.status else "left out"
     return {"attack": outcome.attack.name, "status": status, **outcome.parts, "timeline": outcome.timeline}

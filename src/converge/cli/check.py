@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from converge.cli.terminal import console
+from converge.cli.console import console
 
 if TYPE_CHECKING:
     from converge.grader.course import Course, Lab
-    from converge.grader.results import LabResult
-    from converge.grader.run import Job
+    from converge.grader.course.job import Job
+    from converge.grader.course.progress import Progress
+    from converge.grader.course.results import LabResult
 
 PASSED, NOT_PASSED, OUR_FAULT = 0, 1, 4
 
@@ -50,12 +51,12 @@ def check(
     classroom50: Annotated[Path | None, typer.Option(help="Write classroom50/result/v1.")] = None,
     junit: Annotated[Path | None, typer.Option(help="Write JUnit XML.")] = None,
 ) -> None:
-    """Grade your work and explain what was seen; with no LAB, the first lab that is not passed yet.
+    """Grade your work and explain what was seen; without LAB, the first lab that you haven't passed.
 
     Examples: [bold]converge check 03[/], [bold]converge check 03.2[/] (one check), [bold]converge check 05 --upto[/],
-    [bold]converge check 06 07[/], [bold]converge check all --junit report.xml[/]. Several labs run beside each other.
+    [bold]converge check 06 07[/], [bold]converge check all --junit report.xml[/]. Several labs run in parallel.
 
-    Exit status: 0 every check passed, 1 not every check passed, 2 wrong use, 3 no cluster, 4 the grader's own error.
+    Exit status: 0 every check passed, 1 not every check passed, 2 wrong usage, 3 no cluster, 4 the grader's own error.
     """
     from converge.grader import course as courses
     from converge.grader.report import files
@@ -73,15 +74,23 @@ def check(
 
 def lab_of(course: Course, name: str | None) -> Lab:
     """The lab of `LAB` or `LAB.N`; with no name the learner's next one."""
-    from converge.grader.progress import Progress
-
     word = (name or "").partition(".")[0]
-    return course.find(word) if word else Progress(course).next_lab() or course.labs[-1]
+    return course.find(word) if word else progress_of(course).next_lab() or course.labs[-1]
+
+
+def progress_of(course: Course) -> Progress:
+    """What the learner has achieved; a file of it that was broken is mentioned once."""
+    from converge.grader.course.progress import Progress
+
+    found = Progress(course)
+    if found.notice:
+        print(f"converge: {found.notice}", file=sys.stderr)
+    return found
 
 
 def jobs_of(course: Course, names: list[str], upto: bool = False, against: str = "labs") -> list[Job]:
     """What there is to grade: each lab that is meant, whole or one check of it."""
-    from converge.grader.run import Job
+    from converge.grader.course.job import Job
 
     jobs: list[Job] = []
     for name in names:
@@ -95,11 +104,12 @@ def jobs_of(course: Course, names: list[str], upto: bool = False, against: str =
 
 
 def grade(course: Course, jobs: list[Job], silent: bool = False) -> list[LabResult]:
-    """Run the checks, show lab by lab what came of them, and remember it if it is the learner's own work."""
-    from converge.grader.progress import Progress
-    from converge.grader.report import terminal
-    from converge.grader.run import run
+    """Run the checks, show the results lab by lab, and remember it if it is the learner's own work."""
+    from converge.grader.course.last_run import LastRun
+    from converge.grader.report import console as report
+    from converge.grader.session.run import run
 
+    progress_of(course)  # report a broken progress file before the checks start, not in between
     if any(job.lab.kind == "operator" or job.lab.rights for job in jobs):
         start_cluster(silent)
     ended: dict[int, LabResult] = {}
@@ -108,13 +118,14 @@ def grade(course: Course, jobs: list[Job], silent: bool = False) -> list[LabResu
     def on_result(number: int, result: LabResult) -> None:
         nonlocal shown
         ended[number] = result
+        LastRun(course).remember(result)
         if jobs[number].against == "labs" and jobs[number].only is None:
-            Progress(course).record(jobs[number].lab, result)
-        while not silent and shown in ended:  # labs run beside each other, and are told in their order
+            progress_of(course).record(jobs[number].lab, result)
+        while not silent and shown in ended:  # labs run beside each other, and are shown in their order
             show(jobs[shown], ended[shown])
             shown += 1
 
-    with terminal.watching(console, jobs, silent=silent) as on_event:
+    with report.watching(console, jobs, silent=silent) as on_event:
         results = run(course, jobs, on_event=on_event, on_result=on_result)
     if (trouble := next((each.trouble for each in results if each.trouble), "")) and not silent:
         console.print(trouble, style="magenta", markup=False)
@@ -124,18 +135,18 @@ def grade(course: Course, jobs: list[Job], silent: bool = False) -> list[LabResu
 def show(job: Job, result: LabResult) -> None:
     """The result of one lab, and what to type next if it is the learner's."""
     from converge.grader.course import relative
-    from converge.grader.report import terminal
+    from converge.grader.report import console as report
 
     own = job.against == "labs"
-    terminal.show(console, result, relative(job.lab.skeleton) if own else job.against)
+    report.show(console, result, relative(job.lab.skeleton) if own else job.against)
     if own:
-        terminal.next_step(console, job.lab, result)
+        report.next_step(console, job.lab, result)
 
 
 def start_cluster(silent: bool) -> None:
     """Start the cluster here, where its progress can be seen, and not within the first check."""
     from converge import cluster
-    from converge.cli.terminal import progress
+    from converge.cli.console import progress
 
     if silent:
         cluster.ensure()
@@ -145,9 +156,6 @@ def start_cluster(silent: bool) -> None:
 
 
 def exit_code(results: list[LabResult]) -> int:
-    from converge.grader.verdict import Status
-
     if all(result.passed for result in results):
         return PASSED
-    ours = any(result.trouble or any(c.status is Status.ERROR for c in result.checks) for result in results)
-    return OUR_FAULT if ours else NOT_PASSED
+    return OUR_FAULT if any(result.is_ours for result in results) else NOT_PASSED

@@ -2,16 +2,18 @@
 
 import json
 import os
-import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from converge import cluster
-from converge.cli.terminal import console, progress
+from converge.cli.console import console, progress
+from converge.cluster.providers import REGISTERED
+from converge.files import write_whole
 
 CLUSTER = "The cluster"
 
@@ -20,23 +22,34 @@ def register(app: typer.Typer) -> None:
     """Add these commands to ``app``."""
     for command in (up, down, status, logs, shell, load, doctor):
         app.command(rich_help_panel=CLUSTER)(command)
-    passes_everything_on = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []}
-    app.command(rich_help_panel=CLUSTER, context_settings=passes_everything_on)(kubectl)
+    app.command(rich_help_panel=CLUSTER, cls=_PassesEverythingOn, context_settings={"help_option_names": []})(kubectl)
+
+
+class _PassesEverythingOn(TyperCommand):
+    """A command whose arguments are another program's: none is parsed, so a ``--`` among them stays."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Leave everything in ``ctx.args``."""
+        ctx.args = args
+        return args
 
 
 def up(
-    provider: Annotated[str | None, typer.Option(help="local, kind or existing.")] = None,
+    provider: Annotated[str | None, typer.Option(help=f"{', '.join(REGISTERED)}.")] = None,
     context: Annotated[str | None, typer.Option(help="The kubeconfig context, for --provider existing.")] = None,
     image: Annotated[str | None, typer.Option(help="The node image, for --provider kind.")] = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before using an existing cluster.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Don't ask before using an existing cluster.")] = False,
 ) -> None:
-    """Start a cluster, or mend the one that is there.
+    """Start a cluster, or repair the one that is there.
 
     Examples: [bold]converge up[/], [bold]converge up --provider kind[/],
     [bold]converge up --provider existing --context staging[/].
     """
-    if provider == "existing" and not yes:
-        _ask(context)
+    options = cluster.Options(context=context, image=image)
+    if not yes and (what_happens := cluster.consent(provider, options)):
+        console.print(what_happens)
+        if not typer.confirm("Use this cluster?"):
+            raise typer.Exit(1)
     started = time.monotonic()
     with progress() as say:
         there = cluster.up(provider, context=context, image=image, progress=say)
@@ -45,29 +58,14 @@ def up(
     console.print("Next: [bold]make check[/], or look around with [bold]converge kubectl get all -A[/]")
 
 
-def _ask(context: str | None) -> None:
-    from converge.cluster import existing
-
-    server = existing.contexts().get(context or "")
-    if server is None:
-        return  # `up` will say which contexts there are
-    console.print(
-        f"The course will install its kinds (WebApp, Database) at {server} and make namespaces of its own there."
-    )
-    console.print("It deletes nothing that it did not create.")
-    if not typer.confirm("Use this cluster?"):
-        raise typer.Exit(1)
-
-
 def down() -> None:
     """Stop the cluster and remove all of it: processes, ports, directory."""
-    there = cluster.down(console.print)
-    what = "cluster is gone" if there is None or there.provider != "existing" else "cluster is no longer used"
-    console.print(f"[green]down[/]: the {there.provider} {what}" if there else "there was no cluster")
+    said = cluster.down(console.print)
+    console.print(f"[green]down[/]: {said}" if said else "there was no cluster")
 
 
 def status(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
-    """Show what runs: versions, ports, memory, logs. Exit code 1 when something is dead or nothing is up."""
+    """Show what's running: versions, ports, memory, logs. Exit code 1 when something is dead or nothing is up."""
     there = cluster.current()
     if as_json:
         parts = [] if there is None else [{**part.__dict__, "log": str(part.log)} for part in there.parts]
@@ -95,7 +93,7 @@ def status(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] 
     dead = [part.name for part in there.parts if not part.alive]
     if dead:
         console.print(
-            f"[red]{', '.join(dead)} ended[/]; mend it: [bold]converge up[/]; why: [bold]converge logs {dead[0]}[/]"
+            f"[red]{', '.join(dead)} ended[/]; restart: [bold]converge up[/]; why: [bold]converge logs {dead[0]}[/]"
         )
         raise typer.Exit(1)
 
@@ -119,24 +117,10 @@ def _print_parts(there: cluster.Cluster) -> None:
 def logs(
     component: Annotated[str | None, typer.Argument(help="etcd, kube-apiserver, …; all when left out.")] = None,
     lines: Annotated[int, typer.Option("--lines", "-n", help="How many lines of each.")] = 20,
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on as they come.")] = False,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Follow new lines as they come.")] = False,
 ) -> None:
     """Show what the components of the cluster wrote."""
-    from converge.cluster import kind
-    from converge.cluster.directories import cluster_dir
-
-    if kind.runs() and component != "kind":
-        raise typer.Exit(kind.logs(component, lines, follow))
-    files = sorted((cluster_dir() / "logs").glob(f"{component or '*'}.log"))
-    if not files:
-        names = ", ".join(path.stem for path in sorted((cluster_dir() / "logs").glob("*.log")))
-        console.print(
-            f"no log of {component or 'a cluster'} is here"
-            + (f"; there are: {names}" if names else "; start one: converge up")
-        )
-        raise typer.Exit(1)
-    command = ["tail", f"-n{lines}", *(["-f"] if follow else []), *map(str, files)]
-    raise typer.Exit(subprocess.run(command).returncode)
+    raise typer.Exit(cluster.logs(component, lines, follow))
 
 
 def kubectl(ctx: typer.Context) -> None:
@@ -174,12 +158,11 @@ def shell() -> None:
     command = [user_shell]
     if user_shell.endswith("bash"):
         startup = cluster_dir() / "bashrc"
-        startup.write_text('[ -f ~/.bashrc ] && . ~/.bashrc\nPS1="(converge) $PS1"\n')
+        write_whole(startup, '[ -f ~/.bashrc ] && . ~/.bashrc\nPS1="(converge) $PS1"\n')
         command += ["--rcfile", str(startup)]
     elif user_shell.endswith("zsh"):
         startup = cluster_dir() / "zsh"
-        startup.mkdir(exist_ok=True)
-        (startup / ".zshrc").write_text('[ -f ~/.zshrc ] && . ~/.zshrc\nPROMPT="(converge) $PROMPT"\n')
+        write_whole(startup / ".zshrc", '[ -f ~/.zshrc ] && . ~/.zshrc\nPROMPT="(converge) $PROMPT"\n')
         environment["ZDOTDIR"] = str(startup)
     else:
         environment["PS1"] = "(converge) $ "
@@ -188,8 +171,8 @@ def shell() -> None:
     os.execvpe(user_shell, command, environment)
 
 
-def load(images: Annotated[list[str], typer.Argument(metavar="IMAGE…", help="As your engine names them.")]) -> None:
-    """Bring images that Docker or Podman has into a kind cluster, for Pods to run.
+def load(images: Annotated[list[str], typer.Argument(metavar="IMAGE…", help="Image names.")]) -> None:
+    """Load images from Docker or Podman into a kind cluster, so that Pods can run them.
 
     Example: [bold]docker build -f labs/16_ship/Dockerfile -t webapp-operator:1 .[/], then
     [bold]converge load webapp-operator:1[/].
@@ -200,7 +183,7 @@ def load(images: Annotated[list[str], typer.Argument(metavar="IMAGE…", help="A
 
 
 def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
-    """Say what is here, what is missing and what to type. Exit code 1 when something needed is missing."""
+    """Check this machine: what is here, what is missing, what to type. Exit code 1 if it needs something."""
     from converge.cluster.doctor import examine
 
     findings = examine()
@@ -210,10 +193,10 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] 
         from rich.table import Table
 
         table = Table(box=None, pad_edge=False, show_header=True)
-        for column in ("", "what", "found", "to mend"):
+        for column in ("", "what", "found", "fix"):
             table.add_column(column, overflow="fold")
         for one in findings:
             mark = "[green]✓[/]" if one.good else ("[red]✗[/]" if one.needed else "[yellow]–[/]")
-            table.add_row(mark, one.what, one.found, one.mend)
+            table.add_row(mark, one.what, one.found, one.fix)
         console.print(table)
     raise typer.Exit(0 if all(one.good or not one.needed for one in findings) else 1)

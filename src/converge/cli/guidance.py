@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from converge.cli.check import LabArgument, lab_of
-from converge.cli.terminal import console
+from converge.cli.check import LabArgument, lab_of, progress_of
+from converge.cli.console import console
 
 if TYPE_CHECKING:
     from converge.grader.course import Lab
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def hint(
     lab: LabArgument = None,
-    level: Annotated[int | None, typer.Option(min=1, max=3, help="This one, in place of the next.")] = None,
+    level: Annotated[int | None, typer.Option(min=1, max=3, help="Show this hint instead of the next one.")] = None,
 ) -> None:
     """Show the next hint: first a question, then a direction, then nearly the answer.
 
@@ -28,31 +28,29 @@ def hint(
     from rich.text import Text
 
     from converge.grader import course as courses
-    from converge.grader.progress import Progress
 
     course = courses.load()
     chosen = lab_of(course, lab)
     if not chosen.hints:
         raise courses.CourseError(f"Lab {chosen.slug} has no hints yet.")
-    shown = level or Progress(course).show_hint(chosen)
+    shown = level or progress_of(course).show_hint(chosen)
     console.print(Text(f"{chosen.number} {chosen.title}, hint {shown} of {len(chosen.hints)}", style="bold"))
     console.print(Text(chosen.hints[shown - 1]))
 
 
 def diff(
     lab: LabArgument = None,
-    spoil: Annotated[bool, typer.Option("--spoil", help="Even though the lab is not passed yet.")] = False,
+    spoil: Annotated[bool, typer.Option("--spoil", help="Even if you haven't passed the lab.")] = False,
 ) -> None:
     """Compare your file with the solution, once you have passed.
 
     Examples: [bold]converge diff 03[/], [bold]converge diff 03 --spoil[/] (asks first).
     """
     from converge.grader import course as courses
-    from converge.grader.progress import Progress
 
     course = courses.load()
     chosen = lab_of(course, lab)
-    if not Progress(course).of(chosen).passed:
+    if not progress_of(course).of(chosen).passed:
         if not spoil:
             raise courses.CourseError(
                 f"The solution of {chosen.slug} opens when you have passed. "
@@ -64,10 +62,10 @@ def diff(
 
 
 def reset(
-    lab: Annotated[str, typer.Argument(metavar="LAB", help="The lab to begin again.")],
+    lab: Annotated[str, typer.Argument(metavar="LAB", help="The lab to start over.")],
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
 ) -> None:
-    """Begin a lab again: shows what you would lose, asks, keeps a copy of your file.
+    """Start a lab over: shows what you would lose, asks, keeps a copy of your file.
 
     Example: [bold]converge reset 03[/].
     """

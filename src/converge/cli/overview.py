@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from converge.cli.terminal import console
+from converge.cli.check import progress_of
+from converge.cli.console import console
 
 if TYPE_CHECKING:
     from converge.grader.course import Lab
@@ -53,10 +54,9 @@ def progress(
     from rich.table import Table
 
     from converge.grader import course as courses
-    from converge.grader.progress import Progress
 
     course = courses.load()
-    state = Progress(course)
+    state = progress_of(course)
     achieved = [(lab, state.of(lab), points(lab)) for lab in course.labs]
     if as_json:
         rows = [
@@ -85,20 +85,20 @@ def points(lab: Lab) -> int:
 
 
 def outside(port: Annotated[int, typer.Option(help="The port on 127.0.0.1.")] = 8053) -> None:
-    """Run the service outside the cluster that labs 11 and 12 talk to. Ctrl-C ends it.
+    """Run the service outside the cluster that labs 11, 12, 13 and 16 talk to. Ctrl-C ends it.
 
     Example: [bold]converge outside[/], then `export OUTSIDE_URL=http://127.0.0.1:8053` where your operator runs.
     """
-    from converge.grader.outside import Outside
+    from converge.operators.outside_service import Outside
 
     service = Outside(port)
     console.print(f"Records are kept at {service.url}/records; tell your operator OUTSIDE_URL={service.url}")
-    told = 0
+    shown = 0
     try:
         while True:
-            for request in service.requests[told:]:
+            for request in service.requests[shown:]:
                 console.print(str(request), markup=False)
-                told += 1
+                shown += 1
             time.sleep(0.2)
     except KeyboardInterrupt:
         service.down()

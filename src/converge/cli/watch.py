@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Annotated
@@ -10,19 +9,17 @@ from typing import Annotated
 import typer
 
 from converge.cli.check import LabArgument, grade, jobs_of
-from converge.cli.terminal import console
-
-# File systems whose changes no event announces.
-SILENT = {"9p", "nfs", "nfs4", "cifs", "smb3", "smbfs", "fuse.sshfs", "vboxsf", "fuse.vmhgfs-fuse", "drvfs"}
+from converge.cli.console import console
+from converge.files import file_system, has_events
 
 
 def watch(
     lab: LabArgument = None,
     poll: Annotated[
-        bool, typer.Option("--poll", help="Look at the file all the time: not every disk announces changes.")
+        bool, typer.Option("--poll", help="Poll the file, for file systems that don't report changes.")
     ] = False,
 ) -> None:
-    """Grade again at every save; with no LAB, the first lab that is not passed yet. Ctrl-C ends it.
+    """Grade again at every save; without LAB, the first lab that you haven't passed. Ctrl-C ends it.
 
     Examples: [bold]converge watch[/], [bold]converge watch 03 --poll[/].
     """
@@ -32,11 +29,11 @@ def watch(
     (job, *_) = jobs_of(course, [lab or ""])
     chosen = job.lab
     system = file_system(chosen.skeleton)
-    if system in SILENT and not poll:
+    if not has_events(system) and not poll:
         console.print(f"[yellow]Changes on a {system} file system are not announced; looking at the file instead.[/]")
         poll = True
     try:
-        for _ in changes(chosen.skeleton, poll, also=chosen.beside):
+        for _ in changes(chosen.skeleton, poll, also=chosen.extra_files):
             if console.is_terminal:
                 console.clear()
             grade(course, [job])
@@ -64,17 +61,3 @@ def changes(file: Path, poll: bool, also: Collection[str] = ()) -> Iterator[None
     for saved in saves:
         if saved:
             yield
-
-
-def file_system(path: Path) -> str:
-    """The type of the file system that a path is on; empty where it cannot be told."""
-    try:
-        mounts = Path("/proc/mounts").read_text().splitlines()
-    except OSError:
-        return ""
-    points = {point: kind for _, point, kind, *_ in (line.split() for line in mounts)}
-    here = path.resolve()
-    for parent in (here, *here.parents):
-        if os.fspath(parent) in points:
-            return points[os.fspath(parent)]
-    return ""

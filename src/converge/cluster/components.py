@@ -1,4 +1,4 @@
-"""The programs of a local control plane, and how each is told to run: on loopback, with keys of ours, frugally."""
+"""The programs of a local control plane, and how each is started: on loopback, with keys of ours, frugally."""
 
 from pathlib import Path
 

@@ -4,13 +4,18 @@ Neither is ever ``~/.kube``. Both can be moved by an environment variable, which
 of their own beside a learner's.
 """
 
+import errno
 import os
+import shutil
 from pathlib import Path
 
 import platformdirs
 
+from converge.cluster.errors import ClusterError
+
 CACHE_VARIABLE = "CONVERGE_CACHE"
 STATE_VARIABLE = "CONVERGE_STATE"
+_NEEDED_BY_A_CLUSTER = 200 * 2**20  # etcd's log and the components' own, for a day of work
 
 
 def cache_dir() -> Path:
@@ -30,13 +35,37 @@ def cluster_dir() -> Path:
     return state_dir() / "cluster"
 
 
-def course_dir() -> Path:
-    """The clone of the course: labs, CRDs and the pinned modules of the control plane."""
-    return Path(__file__).resolve().parents[3]
-
-
 def private_dir(path: Path) -> Path:
     """Make ``path`` readable by its owner alone: it holds keys."""
     path.mkdir(parents=True, exist_ok=True)
     path.chmod(0o700)
     return path
+
+
+def check_space(place: Path) -> None:
+    """Raise where a cluster would soon fill the disk: etcd dies of that, and does not say so."""
+    free = shutil.disk_usage(place).free
+    if free < _NEEDED_BY_A_CLUSTER:
+        raise ClusterError(
+            f"only {free >> 20} MB are free in {place}, and a cluster needs {_NEEDED_BY_A_CLUSTER >> 20} MB",
+            f"free some space, or name another directory in {STATE_VARIABLE}",
+        )
+
+
+def explain(error: OSError) -> ClusterError | None:
+    """An error of the disk as one clear line; None when it is about something else."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        where = f" ({error.filename})" if error.filename else ""
+        return ClusterError(
+            f"the disk is full{where}",
+            f"free some space, or move {CACHE_VARIABLE} ({cache_dir()}) and {STATE_VARIABLE} ({state_dir()})",
+        )
+    if not isinstance(error.filename, str):
+        return None
+    path = Path(error.filename)
+    for variable, place in ((CACHE_VARIABLE, cache_dir()), (STATE_VARIABLE, state_dir())):
+        if path.is_relative_to(place) or place.is_relative_to(path):
+            return ClusterError(
+                f"{path} cannot be used: {error.strerror}", f"name a directory that is yours in {variable}"
+            )
+    return None

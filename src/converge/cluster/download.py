@@ -1,7 +1,7 @@
 """Official release downloads, verified by the checksum that is published beside each.
 
 Tried first because a download takes seconds where a build takes minutes. Where the release hosts do not answer
-within a few seconds, nothing is said and the build takes over. kube-apiserver and its companions are released for
+within a few seconds, the build takes over silently. kube-apiserver and its companions are released for
 Linux only, so on macOS they are built.
 """
 

@@ -1,7 +1,7 @@
 """The container engine of this machine, Docker or Podman, through its own command line.
 
-An engine counts only when it answers: a ``docker`` on the path whose daemon is down is no engine. Nothing here waits
-long for somebody who does not answer, neither the daemon nor an image registry.
+An engine counts only when it answers: a ``docker`` on the path whose daemon is down doesn't count. Nothing here waits
+long for an answer, neither the daemon nor an image registry.
 """
 
 import os

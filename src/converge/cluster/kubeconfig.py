@@ -8,6 +8,7 @@ from typing import Any
 import yaml
 
 from converge.cluster.errors import ClusterError
+from converge.files import write_whole
 
 
 def write(path: Path, server: str, user: dict[str, Any], ca: bytes | None = None, namespace: str = "default") -> None:
@@ -43,12 +44,7 @@ def certificate_user(cert: Path, key: Path) -> dict[str, str]:
 
 def write_config(path: Path, config: dict[str, Any]) -> None:
     """Write ``config`` so that nobody ever sees half of it, and nobody else sees any of it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(path.name + ".part")
-    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "w") as file:
-        yaml.safe_dump(config, file, sort_keys=False)
-    part.replace(path)
+    write_whole(path, yaml.safe_dump(config, sort_keys=False), mode=0o600)
 
 
 # What a kubeconfig may name by a path relative to itself.

@@ -8,7 +8,7 @@ from pathlib import Path
 
 @contextmanager
 def locked(path: Path, when_waiting: Callable[[], None] = lambda: None) -> Iterator[None]:
-    """Hold the lock ``path``; call ``when_waiting`` once if somebody else has it."""
+    """Hold the lock ``path``; call ``when_waiting`` once if someone else has it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a") as file:
         try:

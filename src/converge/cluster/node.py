@@ -44,8 +44,9 @@ class Node:
     def restart(self, component: str) -> None:
         """Kill a component of the control plane; return when it runs again.
 
-        The kubelet makes what has ended before wait, longer each time, unless it is started anew. It cannot start
-        without the API server, so for that and for etcd the wait is borne: nothing at first, minutes in the end.
+        The kubelet backs off before it restarts what has ended, longer each time, unless it is restarted itself. It
+        cannot start without the API server, so after killing the API server or etcd we sit out the kubelet's backoff:
+        none at first, minutes after repeated kills.
         """
         if component not in COMPONENTS:
             raise ClusterError(f"{component} is not a component of the node", f"one of {', '.join(COMPONENTS)}")

@@ -7,7 +7,6 @@ organization of a client certificate.
 
 import datetime
 import ipaddress
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +14,8 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+from converge.files import write_whole
 
 LIFETIME = datetime.timedelta(days=365)
 SERVICE_ADDRESS = "10.96.0.1"  # the `kubernetes` Service, the first address of the service range
@@ -81,11 +82,17 @@ class Pki:
         etcd.issue("etcd", "etcd", None, ["localhost", *loopback])
         etcd.issue("etcd-client", "kube-apiserver", None)
         signing = _new_key(self, "service-account")
-        self.cert("service-account").write_bytes(
-            signing.public_key().public_bytes(
-                serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
-            )
+        public = signing.public_key().public_bytes(
+            serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
         )
+        write_whole(self.cert("service-account"), public.decode())
+
+
+def make_server(directory: Path) -> Pki:
+    """An authority (``ca``) and the certificate of one server on loopback (``server``), apart from any cluster."""
+    pki = Pki(directory)
+    _Authority("converge-server", pki, "ca").issue("server", "server", None, ["localhost", "127.0.0.1", "::1"])
+    return pki
 
 
 class _Authority:
@@ -97,7 +104,7 @@ class _Authority:
         builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         # Python 3.13 and later are strict: an authority says that it signs, and each certificate by which key.
         builder = builder.add_extension(_SIGNS, critical=True)
-        pki.cert(name).write_bytes(_pem(builder.sign(self._key, hashes.SHA256())))
+        write_whole(pki.cert(name), _pem(builder.sign(self._key, hashes.SHA256())))
 
     def issue(self, name: str, user: str, group: str | None, reachable_as: list[str] | None = None) -> None:
         """A certificate for both ends of a connection; a server's says under which names it is reached."""
@@ -110,7 +117,7 @@ class _Authority:
             builder = builder.add_extension(
                 x509.SubjectAlternativeName([_alternative(n) for n in reachable_as]), critical=False
             )
-        self._pki.cert(name).write_bytes(_pem(builder.sign(self._key, hashes.SHA256())))
+        write_whole(self._pki.cert(name), _pem(builder.sign(self._key, hashes.SHA256())))
 
 
 def _builder(subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey) -> x509.CertificateBuilder:
@@ -144,11 +151,9 @@ def _alternative(name: str) -> x509.GeneralName:
 def _new_key(pki: Pki, name: str) -> ec.EllipticCurvePrivateKey:
     key = ec.generate_private_key(ec.SECP256R1())
     pem = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-    descriptor = os.open(pki.key(name), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(pem)
+    write_whole(pki.key(name), pem.decode(), mode=0o600)
     return key
 
 
-def _pem(certificate: x509.Certificate) -> bytes:
-    return certificate.public_bytes(serialization.Encoding.PEM)
+def _pem(certificate: x509.Certificate) -> str:
+    return certificate.public_bytes(serialization.Encoding.PEM).decode()

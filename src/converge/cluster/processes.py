@@ -1,6 +1,6 @@
 """Processes that outlive the terminal which started them, and that are found again later.
 
-A process is remembered by its pid and its start time, because a pid alone may belong to somebody else tomorrow.
+A process is remembered by its pid and its start time, because a pid alone may belong to another process tomorrow.
 """
 
 import os
@@ -34,9 +34,13 @@ class Remembered:
 
 
 def _runs(process: psutil.Process) -> bool:
-    """Whether it has not ended. A zombie has, ports and all: when its parent takes note of that is not our business."""
+    """Whether it has not ended, ports and all. When its parent takes note of that is not our business.
+
+    A killed program is called a zombie as soon as its first thread has ended. Its ports stay taken until the last one
+    has, and on a busy machine that is a moment later.
+    """
     try:
-        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+        return process.is_running() and (process.status() != psutil.STATUS_ZOMBIE or process.num_threads() > 1)
     except psutil.NoSuchProcess:
         return False
 

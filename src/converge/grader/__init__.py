@@ -10,19 +10,21 @@
         queue.add("default/web")
         expect(len(queue), 1, when="a key was added twice", hint="add() has to ask whether it waits already.")
 
-The fixtures (`lab`, and for operators `operator`, `namespace`, `recorder`, …) come from `converge.grader.plugin`.
+The fixtures (`lab`, and for operators `operator`, `namespace`, `recorder`, …) come from
+`converge.grader.session.plugin`.
 Importing this package is cheap: the submission's process does it too.
 """
 
-from converge.grader.check import check
-from converge.grader.expect import expect, fail
-from converge.grader.search import smallest
-from converge.grader.verdict import Failure, NotStarted, Status, TookTooLong
-from converge.grader.waiting import eventually, never
-from converge.grader.wire import Answer, Made
+from converge.grader.checks.check import check
+from converge.grader.checks.expect import expect, fail
+from converge.grader.checks.shrink import smallest
+from converge.grader.checks.verdict import NotStarted, Status
+from converge.grader.library.jsonlines import AnswerOf, Made
+from converge.testing.verdicts.failure import Failure, TookTooLong
+from converge.testing.waits.waiting import eventually, never
 
 __all__ = [
-    "Answer",
+    "AnswerOf",
     "Failure",
     "Made",
     "NotStarted",

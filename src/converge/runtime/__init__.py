@@ -5,11 +5,8 @@ keys to look at, `Controller` calls a reconciler for each key, and `Manager` sta
 It knows nothing of the course: an operator written with it runs anywhere.
 """
 
-from converge.runtime.backoff import Backoff
-from converge.runtime.bucket import TokenBucket
-from converge.runtime.client import Client, Object, ObjectList
-from converge.runtime.controller import Controller
-from converge.runtime.errors import (
+from converge.runtime.api.client import Client, Object, ObjectList
+from converge.runtime.api.errors import (
     AlreadyExists,
     ApiError,
     BadRequest,
@@ -26,16 +23,19 @@ from converge.runtime.errors import (
     Unavailable,
     UnknownKind,
 )
+from converge.runtime.api.ownership import applied_fields
+from converge.runtime.api.watch import Watch, WatchEvent
+from converge.runtime.controller import Controller
 from converge.runtime.events import EventRecorder
-from converge.runtime.informer import Change, Informer
+from converge.runtime.informers.informer import Change, Informer
+from converge.runtime.informers.predicates import annotations_changed, any_of, generation_changed, labels_changed
 from converge.runtime.leader import LeaderElection
 from converge.runtime.manager import Manager
-from converge.runtime.ownership import applied_fields
 from converge.runtime.poll import Poll
-from converge.runtime.predicates import annotations_changed, any_of, generation_changed, labels_changed
+from converge.runtime.queue.backoff import Backoff
+from converge.runtime.queue.bucket import TokenBucket
+from converge.runtime.queue.workqueue import WorkQueue
 from converge.runtime.reconcile import Reconciler, Request, Result, TerminalError
-from converge.runtime.watch import Watch, WatchEvent
-from converge.runtime.workqueue import WorkQueue
 
 __all__ = [
     "AlreadyExists",

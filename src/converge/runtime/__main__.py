@@ -1,19 +1,19 @@
 """``python -m converge.runtime run FILE``: run an operator.
 
 The file has a function ``setup(manager)`` that adds controllers to the manager. What goes wrong before the
-operator runs is told in one line, with exit code 2 if the file or the command line is to blame, else 1.
+operator runs is reported in one line, with exit code 2 if the file or the command line is to blame, else 1.
 """
 
 import argparse
-import importlib.util
 import sys
 import traceback
 from collections.abc import Callable
 from pathlib import Path
 
+from converge.files import load_module
 from converge.runtime import logs
-from converge.runtime.client import Client
-from converge.runtime.errors import RuntimeProblem
+from converge.runtime.api.client import Client
+from converge.runtime.api.errors import RuntimeProblem
 from converge.runtime.manager import Manager
 
 
@@ -56,15 +56,10 @@ def load_setup(file: Path) -> Callable[[Manager], object]:
     # A file may be called operator.py or queue.py, and must not stand in for the module of that name.
     taken = file.stem in sys.stdlib_module_names or file.stem in sys.modules
     name = f"{file.stem}_file" if taken else file.stem
-    spec = importlib.util.spec_from_file_location(name, file)
-    if spec is None or spec.loader is None:
-        raise BadFile(f"{file} is no Python file")
-    module = importlib.util.module_from_spec(spec)
     # What lies beside the file can be imported; last, for the same reason.
     sys.path.append(str(file.resolve().parent))
-    sys.modules[name] = module
     try:
-        spec.loader.exec_module(module)
+        module = load_module(str(file), name)
     except SyntaxError as error:
         raise BadFile(f"{error.filename}, line {error.lineno}: {error.msg}: {(error.text or '').strip()}") from None
     except Exception as error:

@@ -1,7 +1,7 @@
 """The loop: changes become keys, keys wait in a queue, workers take one each and reconcile it.
 
-`Manager` starts and stops controllers. What a controller asks of its queue is little, so that another one
-fits: ``add``, ``get``, ``done``, ``add_after``, ``add_rate_limited``, ``forget``, ``shut_down``.
+`Manager` starts and stops controllers. A controller needs little from its queue, so you can put in your own:
+``add``, ``get``, ``done``, ``add_after``, ``add_rate_limited``, ``forget``, ``shut_down``.
 """
 
 import inspect
@@ -11,20 +11,20 @@ import time
 from collections.abc import Callable
 from typing import Any, Self
 
-from converge.runtime.errors import Conflict
-from converge.runtime.informer import Change
+from converge.runtime.api.errors import Conflict
+from converge.runtime.informers.informer import Change
+from converge.runtime.informers.predicates import Predicate
+from converge.runtime.informers.sources import Mapper, Source, controller_of, itself
 from converge.runtime.logs import current_request, log_failure
 from converge.runtime.measures import ControllerMeasures
-from converge.runtime.predicates import Predicate
+from converge.runtime.queue.workqueue import WorkQueue
 from converge.runtime.reconcile import Reconciler, Request, Result, TerminalError
-from converge.runtime.sources import Mapper, Source, controller_of, itself
-from converge.runtime.workqueue import WorkQueue
 
 log = logging.getLogger("converge.controller")
 
 
 class Controller:
-    """Calls a reconciler for each object that may need it; never for one object twice at once.
+    """Calls a reconciler for each object that may need it, but never for the same object twice at once.
 
     Args:
         reconciler: has a method ``reconcile(request) -> Result | None``, which is called from several
@@ -68,7 +68,7 @@ class Controller:
     def owns(self, api_version: str, kind: str, *, predicate: Predicate | None = None) -> Self:
         """Watch objects of this kind, and reconcile their owner when one changes.
 
-        The owner is who is named in the controller reference (``ownerReferences`` with
+        The owner is the object named in the controller reference (``ownerReferences`` with
         ``controller: true``), if it is of the kind of `for_`.
         """
         if self._owner is None:
@@ -93,7 +93,7 @@ class Controller:
         return self
 
     def handler_for(self, source: Source) -> Callable[[Change], None]:
-        """What an informer calls with each change of the source's kind."""
+        """The function that an informer calls with each change of the source's kind."""
         add = self.queue.add
 
         def handle(change: Change) -> None:
@@ -106,7 +106,7 @@ class Controller:
         """Start the workers. The caches must have synced: what is missing in them is taken for deleted.
 
         Args:
-            may_act: asked before each reconciliation; one that is refused is put back.
+            may_act: called before each pass; if it says no, the key is put back.
             cluster_scoped: whether the objects of `for_` are in no namespace.
         """
         if self._threads:
@@ -124,7 +124,7 @@ class Controller:
         self.queue.shut_down()
 
     def join(self, timeout: float) -> bool:
-        """Wait for the workers to finish what they have; whether they did."""
+        """Wait for the workers to finish what they have. Returns whether they did."""
         deadline = time.monotonic() + timeout
         for thread in self._threads:
             thread.join(max(0.0, deadline - time.monotonic()))
@@ -141,7 +141,7 @@ class Controller:
             if request is None:
                 return
             if self._stopping.is_set():
-                return  # it was not begun; whoever runs next looks at every object anyway
+                return  # it was not begun; the next to run looks at every object anyway
             try:
                 if self._may_act():
                     self._process(request)
@@ -157,10 +157,11 @@ class Controller:
         started = time.perf_counter()
         token = current_request.set((self.name, request))
         self._busy.add(request)
+        again = ""
         try:
             result = self.reconciler.reconcile(request)
             _check_type(result)
-        except (TerminalError, NotImplementedError) as error:
+        except TerminalError as error:
             # Trying again is useless. A change of the object brings the key back.
             self.queue.forget(request)
             self.measures.count("terminal_error")
@@ -168,7 +169,7 @@ class Controller:
         except Conflict as error:
             self.queue.add_rate_limited(request)
             self.measures.count("error")
-            log.info("somebody else was faster, trying again: %s", error)
+            log.info("another writer was faster, trying again: %s", error)
         except Exception as error:
             self.queue.add_rate_limited(request)
             self.measures.count("error")
@@ -178,13 +179,15 @@ class Controller:
             self.queue.forget(request)
             if result is not None and result.requeue_after is not None:
                 self.queue.add_after(request, result.requeue_after)
+                again = f", again in {result.requeue_after:g} s"
                 self.measures.count("requeue_after")
+                again = f", again in {result.requeue_after:g} s"
             else:
                 self.measures.count("success")
         finally:
             self._busy.discard(request)
             self.measures.took(time.perf_counter() - started)
-            log.debug("reconciled in %.1f ms", (time.perf_counter() - started) * 1000)
+            log.debug("reconciled in %.1f ms%s", (time.perf_counter() - started) * 1000, again)
             current_request.reset(token)
 
 

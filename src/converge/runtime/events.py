@@ -1,6 +1,6 @@
-"""Events: short remarks for people about an object, which ``kubectl describe`` shows and the server forgets in an hour.
+"""Events: short notes about an object for people. ``kubectl describe`` shows them; the server deletes them in an hour.
 
-A remark is not a record: nothing may depend on it. What has to be known later belongs in a condition of the status.
+An Event isn't a record: nothing may depend on it. What has to be known later belongs in a condition of the status.
 """
 
 import hashlib
@@ -9,21 +9,21 @@ import time
 from datetime import UTC, datetime
 from typing import Literal
 
-from converge.runtime.client import Client, Object
-from converge.runtime.errors import AlreadyExists, ApiError
+from converge.runtime.api.client import Client, Object
+from converge.runtime.api.errors import AlreadyExists, ApiError
 
 log = logging.getLogger("converge.events")
 
-#: Seconds after which the API server forgets an Event, unless it is told otherwise.
+#: Seconds after which the API server forgets an Event, by default.
 KEPT_FOR = 3600.0
 
 
 class EventRecorder:
-    """Makes Events, each remark once: a reconcile that finds the same thing again and again does not repeat itself.
+    """Makes Events, each note once: a reconcile that keeps finding the same thing doesn't repeat itself.
 
     Args:
         client: to write them with.
-        component: who makes the remarks.
+        component: who the Events come from.
     """
 
     def __init__(self, client: Client, component: str) -> None:
@@ -32,9 +32,9 @@ class EventRecorder:
         self._said: dict[str, float] = {}
 
     def event(self, about: Object, reason: str, message: str, type: Literal["Normal", "Warning"] = "Normal") -> None:
-        """Remark something ``about`` an object: ``reason`` is one word for programs, ``message`` a line for people.
+        """Note something ``about`` an object: ``reason`` is one word for programs, ``message`` a line for people.
 
-        An Event that cannot be written is logged: no reconcile fails for the sake of a remark.
+        If the Event can't be written, that's logged: no reconcile fails because of a note.
         """
         event = self._made(about, reason, message, type)
         key, now = event["metadata"]["name"], time.monotonic()

@@ -5,7 +5,7 @@ import threading
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from converge.runtime.errors import ConfigError
+from converge.runtime.api.errors import ConfigError
 
 #: Answers with a status, a content type and a body.
 Page = Callable[[], tuple[int, str, bytes]]

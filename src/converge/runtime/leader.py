@@ -17,9 +17,9 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
-from converge.runtime.client import Client, Object
-from converge.runtime.errors import AlreadyExists, ApiError, Conflict, Forbidden, NotFound, RuntimeProblem
-from converge.runtime.watch import Watch
+from converge.runtime.api.client import Client, Object
+from converge.runtime.api.errors import AlreadyExists, ApiError, Conflict, Forbidden, NotFound, RuntimeProblem
+from converge.runtime.api.watch import Watch
 
 log = logging.getLogger("converge.leader")
 
@@ -75,7 +75,7 @@ class LeaderElection:
         self._threads: list[threading.Thread] = []
 
     def start(self, on_lost: Callable[[RuntimeProblem], None]) -> None:
-        """Try to become the leader, on a thread; ``on_lost`` is called if that is lost later."""
+        """Campaign on a thread. ``on_lost`` is called if leadership is lost later."""
         for job, args in ((self._run, (on_lost,)), (self._run_watch, ())):
             thread = threading.Thread(target=job, args=args, name="leader-election", daemon=True)
             self._threads.append(thread)
@@ -219,7 +219,7 @@ class LeaderElection:
                     *_LEASE, self.namespace, field_selector=f"metadata.name={self.name}", timeout=60
                 )
                 for event in self._watch:
-                    # A renewal is no news; a Lease that was given back, or is gone, is.
+                    # A renewal isn't news; a Lease that was given back, or is gone, is.
                     if event.type == "DELETED" or not event.object.get("spec", {}).get("holderIdentity"):
                         self._look.set()
                     if self._stopping.is_set() or self._leading.is_set():

@@ -11,7 +11,7 @@ import sys
 from datetime import UTC, datetime
 from typing import Literal
 
-from converge.runtime.errors import RuntimeProblem
+from converge.runtime.api.errors import RuntimeProblem
 from converge.runtime.reconcile import Request
 
 #: The controller's name and the key that the current thread works on.
@@ -26,7 +26,7 @@ def configure(format: Literal["text", "json"] = "text", level: int | str = loggi
     handler.addFilter(_add_request)
     handler.setFormatter(_Json() if format == "json" else _Text())
     logging.basicConfig(level=level, handlers=[handler], force=True)
-    # urllib3 reports each connection that it opens anew; the informers say what matters.
+    # urllib3 reports each connection that it opens again; the informers say what matters.
     logging.getLogger("urllib3").setLevel(logging.ERROR)
 
 
@@ -36,7 +36,7 @@ def log_failure(log: logging.Logger, message: str, error: Exception) -> None:
     Errors of this package say all there is to know. Others come with a traceback, which begins in the
     reconciler: the frame that called it is left out.
     """
-    if isinstance(error, (RuntimeProblem, NotImplementedError)):
+    if isinstance(error, RuntimeProblem):
         log.error(message, error)
         return
     if error.__traceback__ is not None:

@@ -1,4 +1,4 @@
-"""The manager: one client, one informer per kind and scope, and the order in which all of it starts and stops.
+"""The manager: one client, one informer per kind and scope, and the order in which everything starts and stops.
 
 Start: look up every kind, fill every cache, become the leader if asked to, and only then let workers work.
 Stop: take no more keys, let the work in hand end, give the lease back, close.
@@ -12,15 +12,15 @@ from collections.abc import Callable
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-from converge.runtime.client import Client, Object
+from converge.runtime.api.client import Client, Object
+from converge.runtime.api.errors import Forbidden, RuntimeProblem, Unauthorized
 from converge.runtime.controller import Controller
-from converge.runtime.errors import Forbidden, RuntimeProblem, Unauthorized
-from converge.runtime.informer import Informer
+from converge.runtime.informers.informer import Informer
+from converge.runtime.informers.sources import Source
 from converge.runtime.leader import LeaderElection
 from converge.runtime.metrics import exposition
 from converge.runtime.poll import Poll
 from converge.runtime.reconcile import Reconciler
-from converge.runtime.sources import Source
 
 if TYPE_CHECKING:
     from converge.runtime.health import HealthServer
@@ -44,13 +44,13 @@ class Manager:
     """Runs controllers that share one client and its caches.
 
     Args:
-        client: to talk to the cluster with; by default one made from the environment.
+        client: talks to the cluster; by default one made from the environment.
         namespace: act on objects of this namespace only; ``None`` for all.
         leader_election: act only while holding the Lease of this name, or as this `LeaderElection`.
         port: where to serve ``/healthz``, ``/readyz`` and ``/metrics``; ``None`` for nowhere.
         host: the address to serve them on.
-        sync_timeout: seconds within which every cache must have been filled.
-        grace: seconds that work in hand has to end after a stop.
+        sync_timeout: how many seconds every cache has to fill.
+        grace: how many seconds work in hand has to finish after a stop.
     """
 
     def __init__(
@@ -122,7 +122,7 @@ class Manager:
         label_selector: str | None = None,
         field_selector: str | None = None,
     ) -> Informer:
-        """The cache of a kind, shared with the controllers that watch it: reads that ask the server nothing.
+        """The cache of a kind, shared with the controllers that watch it. Reading it sends no request.
 
         What this manager's client writes can be read from it at once. Objects from it are frozen.
         """
@@ -144,7 +144,7 @@ class Manager:
         return self._informers[scope]
 
     def run(self) -> None:
-        """Start, and stay until SIGTERM, SIGINT or `stop`; raise what made it fail."""
+        """Start, and run until SIGTERM, SIGINT or `stop`. Raises what made it fail."""
         main = threading.current_thread() is threading.main_thread()
         before = {number: signal.signal(number, self._on_signal) for number in (signal.SIGTERM, signal.SIGINT) if main}
         try:
@@ -160,7 +160,7 @@ class Manager:
             raise self._failure
 
     def start(self) -> None:
-        """Fill the caches, wait to lead, start the workers; returns when they work, or when it was stopped."""
+        """Fill the caches, wait to lead, start the workers. Returns when they run, or when it was stopped."""
         if self._started:
             raise RuntimeError("a manager runs once; make another one")
         if not self.controllers and not self._polls:
@@ -181,7 +181,7 @@ class Manager:
             self._start_work()
 
     def stop(self) -> None:
-        """Stop everything: within the grace time, work in hand is finished; what is not is left."""
+        """Stop everything. Work in hand may finish within the grace period; whatever takes longer is abandoned."""
         self._stopping.set()
         with self._starting:
             self._ready = False
@@ -249,8 +249,8 @@ class Manager:
             while not informer.wait_for_sync(0.05):
                 if self._stopping.is_set():
                     return
-                # Who is not allowed to read will not be for long; but rights that were given a moment ago
-                # take a moment to be known.
+                # A 403 usually means that the right will never come, but RBAC rules take a moment to reach the
+                # authorizer.
                 refused = isinstance(informer.last_error, (Forbidden, Unauthorized))
                 patience = min(_REFUSED_FOR, self._sync_timeout) if refused else self._sync_timeout
                 if time.monotonic() - started > patience:

@@ -1,6 +1,6 @@
 """The runtime's numbers for Prometheus, under the names that controller-runtime and client-go use.
 
-Nothing is done until somebody asks: the numbers are read where they are counted.
+Nothing is done until someone asks: the numbers are read where they are counted.
 """
 
 from collections.abc import Iterator

@@ -1,26 +1,26 @@
 """The plainest controller there can be: list, reconcile each, wait, again.
 
-It is right, and it is what all the rest of this package improves on: it asks for everything each time,
-learns of a change late, and does one thing after the other.
+It's correct, and the rest of this package improves on it: it asks for everything each time, learns about
+a change late, and does one thing after the other.
 """
 
 import logging
 import threading
 from collections.abc import Callable
 
-from converge.runtime.client import Client
-from converge.runtime.errors import ApiError
+from converge.runtime.api.client import Client
+from converge.runtime.api.errors import ApiError
+from converge.runtime.informers.store import request_for
 from converge.runtime.logs import current_request, log_failure
 from converge.runtime.reconcile import Request
-from converge.runtime.store import request_for
 
 log = logging.getLogger("converge.poll")
 
 
 class Poll:
-    """Calls ``reconcile(client, request)`` for every object of a kind, every so many seconds.
+    """Calls ``reconcile(client, request)`` for every object of a kind, once per interval.
 
-    An object that has disappeared is reconciled once more, so that its reconciler learns of it.
+    An object that has disappeared is reconciled once more, so that its reconciler finds out.
 
     Args:
         every: seconds between the end of a pass and the next one.
@@ -42,7 +42,7 @@ class Poll:
             stopping.wait(self._every)
 
     def one_pass(self, client: Client, stopping: threading.Event, namespace: str | None = None) -> None:
-        """List the objects and reconcile each. One that fails does not keep the others from their turn."""
+        """List the objects and reconcile each. If one fails, the others still get their turn."""
         try:
             listed = [request_for(obj) for obj in client.list(self.api_version, self.kind, namespace)]
         except ApiError as error:

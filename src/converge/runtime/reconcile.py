@@ -1,20 +1,20 @@
 """The contract between a controller and a reconciler.
 
-A reconciler is told a name, never an event: it reads what should be and what is, and makes them agree.
-What it answers says when it wants to be called again:
+A reconciler gets a name, never an event: it reads the desired and the actual state and makes them agree.
+Its answer says when it wants to be called again:
 
 ===========================  =====================================================================
 ``None`` or ``Result()``     done, until something changes
 ``Result(requeue_after=30)`` done for now; look again in 30 s, or earlier if something changes
 an exception                 failed; again after a delay that doubles each time
-``TerminalError``            failed for good; trying again is useless until somebody changes the object
+``TerminalError``            failed for good; trying again is useless until someone changes the object
 ===========================  =====================================================================
 """
 
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-from converge.runtime.errors import RuntimeProblem
+from converge.runtime.api.errors import RuntimeProblem
 
 
 class Request(NamedTuple):
@@ -29,7 +29,7 @@ class Request(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The answer of a reconciliation that did not fail."""
+    """The answer of a pass that didn't fail."""
 
     #: Seconds until the object is looked at again, or ``None`` for "when something changes".
     requeue_after: float | None = None
@@ -52,5 +52,5 @@ class Reconciler(Protocol):
     """What a controller calls, with one key at a time and never the same key twice at once."""
 
     def reconcile(self, request: Request) -> Result | None:
-        """Bring the object named by ``request`` one step nearer to what its spec asks for."""
+        """Bring the object named by ``request`` closer to what its spec asks for."""
         ...

@@ -16,7 +16,7 @@ from markdown import Markdown
 from markdown.extensions import Extension
 from markdown.treeprocessors import Treeprocessor
 
-from converge.site.complaints import complaint
+from converge.site.warnings import warn_in_page
 
 STYLE = re.compile(r"<style>(.*?)</style>", re.DOTALL)
 DARK = re.compile(r"@media\s*\(prefers-color-scheme:\s*dark\)")
@@ -56,7 +56,7 @@ class Drawings(Treeprocessor):
             made = (
                 inline(found[0], words)
                 if len(found) == 1
-                else complaint(f"{picture.get('src')}: {len(found)} such files")
+                else warn_in_page(f"{picture.get('src')}: {len(found)} such files")
             )
             paragraph.remove(picture)
             paragraph.text = self.md.htmlStash.store(made)

@@ -6,9 +6,10 @@
     ::commands                  the pages of the `converge` command
     ::lessons                   the lessons of course.toml with their times
     ::ideas                     each idea with its lesson and the checks that try it
+    ::scale plot                how operators grow, from benchmarks/results.json (or: table)
 
 What each kind makes is the business of its own module. Whatever is missing is a warning, which stops a strict build,
-and a red box in the page, which whoever writes it sees at once.
+and a red box in the page, which its author sees at once.
 """
 
 import re
@@ -21,8 +22,8 @@ from markdown import Markdown
 from markdown.blockprocessors import BlockProcessor
 from markdown.extensions import Extension
 
-from converge.site import commands, crds, figures, ideas, lessons, timelines
-from converge.site.complaints import complaint
+from converge.site import commands, crds, figures, ideas, lessons, scale, timelines
+from converge.site.warnings import warn_in_page
 
 LINE = re.compile(r"^::(?P<kind>[a-z]+)(?: (?P<name>\S+))?$")
 
@@ -34,6 +35,7 @@ KINDS: dict[str, Callable[[Path, str], str]] = {
     "commands": commands.render,
     "lessons": lessons.render,
     "ideas": ideas.render,
+    "scale": scale.render,
 }
 
 
@@ -57,7 +59,7 @@ class EmbedProcessor(BlockProcessor):
                 raise ValueError(f"::{kind} is not known; the site has {', '.join(KINDS)}")
             made = KINDS[kind](self.root, name)
         except (ValueError, OSError) as error:
-            made = complaint(str(error))
+            made = warn_in_page(str(error))
         if made.startswith("<"):
             ElementTree.SubElement(parent, "p").text = self.md.htmlStash.store(made)
         else:

@@ -21,6 +21,6 @@ def pytest_runtest_call(item: pytest.Function) -> Generator[None]:
     finally:
         operator: Any = item.funcargs.get("operator")
         recorder: Any = item.funcargs.get("recorder")
-        if recorder:
+        if operator or recorder:
             recording = operator.recorded() if operator else recorder.recording
             recording.since(recording.focus).save(item.config.getoption("--keep-recording"))

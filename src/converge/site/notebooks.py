@@ -14,6 +14,7 @@ from typing import Any
 
 import nbformat
 
+from converge.cli import kernel
 from converge.grader import course
 
 FOLDER = Path("docs/notebooks")
@@ -47,6 +48,7 @@ def write(lab: course.Lab) -> None:
     """Run the notebook of ``lab`` and write its page and pictures."""
     from nbclient import NotebookClient
 
+    kernel.install()
     notebook = read(lab.notebook)
     cells = digest(notebook)
     # Started where a learner starts Jupyter; what is printed in pieces is one output.

@@ -25,7 +25,7 @@ from markdown import Markdown
 from pymdownx.blocks import BlocksExtension
 from pymdownx.blocks.block import Block
 
-from converge.site.complaints import complaint
+from converge.site.warnings import warn_in_page
 
 ANSWER = re.compile(r"^\[(?P<mark>[ x])\]\s+(?P<text>.+)$", re.DOTALL)
 
@@ -47,7 +47,7 @@ class Quiz(Block):  # type: ignore[misc]
             self._arrange(block)
         except QuizError as error:
             block.clear()
-            block.text = self.md.htmlStash.store(complaint(str(error)))
+            block.text = self.md.htmlStash.store(warn_in_page(str(error)))
 
     def _arrange(self, block: ElementTree.Element) -> None:
         *question, answers = list(block) or [ElementTree.Element("p")]

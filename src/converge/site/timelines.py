@@ -1,12 +1,12 @@
 """The recorder's picture of a real run, kept in ``docs/recorded`` and set into a page.
 
-A timeline is an entry of a lesson's ``docs/recorded/NN_slug.toml`` that names a check of that lesson:
+A timeline is an entry of a lesson's ``docs/examples/NN_slug/record.toml`` that names a check of that lesson:
 
     [crash]
     timeline = "test_one_child_after_a_crash_at_each_write"
     against = "solutions"       # as `converge check --against`; a mutant shows how it goes wrong
 
-``python -m converge.site.record`` runs that check and draws what the recorder saw. The picture is put into the page
+``python -m converge.site.refresh`` runs that check and draws what the recorder saw. The picture is put into the page
 itself, not linked as an image, so that its words can be searched and its colours follow the theme.
 """
 
@@ -17,10 +17,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from converge.grader import course
-from converge.grader.recorder import svg
-from converge.grader.recorder.recording import Recording
-from converge.grader.recorder.timeline import Timeline
-from converge.site import recorded
+from converge.recorder.recording import Recording
+from converge.recorder.timeline import svg
+from converge.recorder.timeline.model import Timeline
+from converge.site import transcripts as recorded
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class RecordedTimeline:
         return recording
 
     def same(self, one: str, other: str) -> bool:
-        """Every run is drawn anew: no two are alike to the millisecond."""
+        """Every run is drawn again: no two are alike to the millisecond."""
         return False
 
 

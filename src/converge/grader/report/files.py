@@ -6,8 +6,9 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-from converge.grader.report import classroom50, gradescope, html, junit
-from converge.grader.results import LabResult
+from converge.files import write_whole
+from converge.grader.course.results import LabResult
+from converge.grader.report import classroom50, gradescope, html, junit, prairielearn, vpl
 
 
 def as_json(results: list[LabResult]) -> str:
@@ -20,13 +21,13 @@ FORMATS: dict[str, Callable[[list[LabResult]], str]] = {
     "html": html.page,
     "gradescope": gradescope.results,
     "classroom50": classroom50.result,
+    "prairielearn": prairielearn.results,
+    "vpl": vpl.output,
     "junit": junit.xml,
 }
+ENDINGS = {"html": "html", "junit": "xml", "vpl": "txt"}  # of a file in that format; json for all others
 
 
 def write(path: Path, format: str, results: list[LabResult]) -> None:
     """Write a report, whole or not at all: a grader that reads half a file gives half a grade."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    whole = path.with_name(f".{path.name}.new")
-    whole.write_text(FORMATS[format](results), encoding="utf-8", newline="\n")
-    whole.replace(path)
+    write_whole(path, FORMATS[format](results))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from converge.grader.report.text import explain
-from converge.grader.results import CheckResult, LabResult
+from converge.grader.course.results import CheckResult, LabResult
+from converge.grader.report.text import explain_check
 
 
 def results(labs: list[LabResult]) -> str:
@@ -27,7 +27,7 @@ def results(labs: list[LabResult]) -> str:
 
 
 def test(lab: LabResult, check: CheckResult) -> dict[str, Any]:
-    explained = "" if check.passed else explain(check.status, check.parts, indent="")
+    explained = "" if check.passed else explain_check(check, indent="")
     return {
         "number": check.number,
         "name": check.title,

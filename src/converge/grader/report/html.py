@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
-from converge.grader.report.text import explain
-from converge.grader.results import CheckResult, LabResult
+from converge.grader.course.results import CheckResult, LabResult
+from converge.grader.report.text import explain_check
 
 STYLE = """
 :root { color-scheme: light dark; --good: #1a7f37; --bad: #cf222e; --wait: #9a6700 }
@@ -20,8 +21,8 @@ iframe { width: 100%; height: 26rem; border: 1px solid #8884 }
 """
 
 
-def page(labs: list[LabResult]) -> str:
-    """All labs on one page. Whatever a submission printed is escaped."""
+def page(labs: list[LabResult], notes: Sequence[str] = ()) -> str:
+    """All labs on one page, after what is to be said about them. Whatever a submission printed is escaped."""
     points, most = sum(lab.points for lab in labs), sum(lab.max_points for lab in labs)
     parts = [
         "<!doctype html>\n<html lang=en><meta charset=utf-8>",
@@ -30,6 +31,7 @@ def page(labs: list[LabResult]) -> str:
         "frame-src 'self' data:; img-src data:\">",
         f"<title>Converge: {points}/{most} points</title><style>{STYLE}</style>",
         f"<h1>Converge: {points}/{most} points</h1>",
+        *(f"<p>{escape(note)}</p>" for note in notes),
     ]
     for lab in labs:
         parts.append(f"<h2>{lab.lab[:2]} {escape(lab.title)}: {lab.points}/{lab.max_points} points</h2>")
@@ -41,7 +43,7 @@ def page(labs: list[LabResult]) -> str:
 
 def check_part(check: CheckResult) -> str:
     kind = str(check.status).replace(" ", "-")
-    body = "" if check.passed else f"<pre>{escape(explain(check.status, check.parts, indent=''))}</pre>"
+    body = "" if check.passed else f"<pre>{escape(explain_check(check, indent=''))}</pre>"
     if not check.passed and check.lesson:
         body += f"<p>Lesson: <code>{escape(check.lesson)}</code></p>"
     if check.timeline and Path(check.timeline).is_file():

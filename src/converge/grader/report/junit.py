@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from xml.etree import ElementTree
 
-from converge.grader.report.text import explain
-from converge.grader.results import CheckResult, LabResult
-from converge.grader.verdict import Status
+from converge.grader.checks.verdict import Status
+from converge.grader.course.results import CheckResult, LabResult
+from converge.grader.report.text import explain_check
 
 
 def xml(labs: list[LabResult]) -> str:
     """One test suite per lab. What was not started is a failure here: JUnit's `skipped` counts as fine.
 
-    Skipped is what the cluster at hand cannot answer.
+    Only checks that this cluster cannot run are `skipped`.
     """
     suites = ElementTree.Element("testsuites", {"name": "converge", **totals([c for lab in labs for c in lab.checks])})
     for lab in labs:
@@ -26,7 +26,7 @@ def xml(labs: list[LabResult]) -> str:
             elif not check.passed:
                 kind = "error" if check.status is Status.ERROR else "failure"
                 problem = ElementTree.SubElement(case, kind, type=str(check.status), message=message(check))
-                problem.text = explain(check.status, check.parts, indent="")
+                problem.text = explain_check(check, indent="")
     ElementTree.indent(suites)
     return '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(suites, encoding="unicode") + "\n"
 

@@ -4,25 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from converge.grader.verdict import Status
+from converge.grader.checks.verdict import Status
+from converge.grader.course.results import CheckResult
+from converge.testing.verdicts.failure import lay_out
 
-LABELS = ("when", "expected", "got", "seen", "hint")
-WIDTH = 10
+
+def explain_check(check: CheckResult, indent: str = "    ") -> str:
+    """Why a check did not pass; when another check has said so already, only which one."""
+    if check.same_as:
+        return f"{indent}same reason as {check.same_as}"
+    return explain(check.status, check.parts, indent)
 
 
 def explain(status: Status, parts: dict[str, Any], indent: str = "    ") -> str:
     """The parts of a verdict, one labelled block each; no traceback unless the fault is ours."""
-    blocks = []
-    message = parts.get("message", "")
-    if message or status is not Status.FAILED:
-        lead = "" if status is Status.FAILED else f"{status}: "
-        if status is Status.ERROR:
-            lead = "error in the grader, not in your code: "
-        blocks.append(f"{indent}{lead}{message}".rstrip())
-    for label in LABELS:
-        part = parts.get(label)
-        for text in part if isinstance(part, list) else [part] if part else []:
-            lines = str(text).splitlines() or [""]
-            blocks.append(f"{indent}{label:<{WIDTH}}{lines[0]}")
-            blocks += [f"{indent}{'':<{WIDTH}}{line}" for line in lines[1:]]
-    return "\n".join(blocks)
+    message, lead = parts.get("message", ""), ""
+    if status is not Status.FAILED:
+        lead = "error in the grader, not in your code: " if status is Status.ERROR else f"{status}: "
+    return lay_out({**parts, "message": f"{lead}{message}".rstrip()}, indent)

@@ -1,0 +1,90 @@
+"""What the files that ship an operator say: the objects of its manifest, the rights they grant, its Dockerfile."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+from converge.testing.objects.manifests import of_kind
+
+if TYPE_CHECKING:
+    from converge.recorder import RecordedRequest
+
+Manifest = Sequence[dict[str, Any]]
+Right = tuple[str, str, str]  # verb, API group, resource
+
+
+def pod_of(manifest: Manifest) -> dict[str, Any]:
+    """The spec of the Pods that the Deployment makes."""
+    spec: dict[str, Any] = of_kind(manifest, "Deployment")[0]["spec"]["template"]["spec"]
+    return spec
+
+
+def container_of(manifest: Manifest) -> dict[str, Any]:
+    """The first container of these Pods."""
+    first: dict[str, Any] = pod_of(manifest)["containers"][0]
+    return first
+
+
+def rules_of(manifest: Manifest) -> list[dict[str, Any]]:
+    """The rules of its Roles."""
+    return [rule for role in of_kind(manifest, "Role") for rule in role.get("rules") or []]
+
+
+def rights_granted(manifest: Manifest) -> set[Right]:
+    """Every right that its Roles grant."""
+    return {
+        right
+        for rule in rules_of(manifest)
+        for right in product(rule.get("verbs", []), rule.get("apiGroups", []), rule.get("resources", []))
+    }
+
+
+def rights_used(requests: Iterable[RecordedRequest]) -> set[Right]:
+    """The rights behind the requests that the server did not refuse."""
+    used = set()
+    for each in requests:
+        if not each.resource or each.status in (None, 401, 403):
+            continue
+        resource = "/".join(part for part in (each.resource, each.subresource) if part)
+        used.add(("patch" if each.verb == "apply" else each.verb, each.group, resource))
+        if each.verb == "apply" and each.status == 201:
+            used.add(("create", each.group, resource))
+        sent = each.sent if isinstance(each.sent, dict) else {}
+        for owner in (sent.get("metadata") or {}).get("ownerReferences") or []:
+            if owner.get("blockOwnerDeletion"):
+                group = owner["apiVersion"].partition("/")[0]
+                used.add(("update", group, f"{owner['kind'].lower()}s/finalizers"))
+    return used
+
+
+def rights_used_at_times(requests: Iterable[RecordedRequest]) -> set[Right]:
+    """The rights that an operator with such requests may need on another day, as client-go does.
+
+    A watch that begins with the list (``sendInitialEvents``) becomes a list where the server can't do that, and an
+    Event of events.k8s.io that comes again is counted in the first one, by a patch.
+    """
+    found = set()
+    for each in requests:
+        if each.verb == "watch" and "sendInitialEvents=true" in each.path:
+            found.add(("list", each.group, each.resource))
+        if (each.verb, each.group, each.resource) == ("create", "events.k8s.io", "events"):
+            found.add(("patch", each.group, each.resource))
+    return found
+
+
+def in_words(rights: Iterable[Right]) -> list[str]:
+    """Each right as a line of a report."""
+    return [f"{verb} {resource}{' in ' + group if group else ''}" for verb, group, resource in sorted(rights)]
+
+
+def instructions(dockerfile: str) -> list[tuple[str, str]]:
+    """The instructions of a Dockerfile's last stage: (word, rest)."""
+    text = "\n".join(line for line in dockerfile.splitlines() if not line.lstrip().startswith("#"))
+    lines = [line for line in re.sub(r"\\\n", " ", text).splitlines() if line.strip()]
+    words = [[*line.split(None, 1), ""][:2] for line in lines]
+    found = [(word.upper(), rest.strip()) for word, rest in words]
+    starts = [place for place, (word, _) in enumerate(found) if word == "FROM"]
+    return found[starts[-1] if starts else 0 :]

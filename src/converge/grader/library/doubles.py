@@ -1,0 +1,196 @@
+"""Test doubles that live in the submission's process: a clock, an informer that syncs on demand, readers of a cache."""
+
+from __future__ import annotations
+
+import logging
+import queue
+import sys
+import threading
+import time
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+
+class FakeClock:
+    """Tells the time when called, and counts how often; only `advance` moves it."""
+
+    def __init__(self, start: float = 1000.0) -> None:
+        self.now = start
+        self.asked = 0
+
+    def __call__(self) -> float:
+        self.asked += 1
+        return self.now
+
+    def advance(self, seconds: float) -> None:
+        self.now += seconds
+
+
+def queue_with_instant_timeouts(clock: Any) -> Any:
+    """The runtime's queue, on which a timeout of ``get`` has passed in a moment: it counts those in ``timed_out``."""
+    from converge.runtime import WorkQueue
+
+    class ImpatientQueue(WorkQueue[Any]):
+        timed_out = 0
+
+        def get(self, timeout: float | None = None) -> Any:
+            found = super().get(None if timeout is None else min(timeout, 0.01))
+            self.timed_out += found is None and timeout is not None
+            return found
+
+    return ImpatientQueue(clock=clock)
+
+
+class ManuallySyncedInformer:
+    """Stands in for an informer: it hasn't synced until the check opens it."""
+
+    def __init__(self) -> None:
+        self._open = threading.Event()
+        self.started = self.stopped = False
+
+    def start(self) -> None:
+        self.started = True
+
+    def run(self) -> None:
+        """For controllers that start an informer on a thread of their own."""
+        self.started = True
+        while not self.stopped:
+            self._open.wait(0.05)
+
+    def stop(self) -> None:
+        self.stopped = True
+
+    def has_synced(self) -> bool:
+        return self._open.is_set()
+
+    def open(self) -> None:
+        """From now on it has synced."""
+        self._open.set()
+
+
+def change_cached_object(informer: Any, request: Any) -> None:
+    """Get an object from the cache and change it, as a careless reader would; being refused is fine."""
+    obj = informer.get(request) or {"spec": {}}
+    for inside, change in (
+        (obj["spec"].get("labels", {}), {"careless": "reader"}),  # below the spec, which a copy of two levels shares
+        (obj["spec"], {"replicas": -1}),
+        (obj["spec"], {"labels": {"careless": "reader"}}),
+        (obj, {"spec": {}}),
+    ):
+        try:
+            inside.update(change)
+        except (TypeError, AttributeError):
+            continue  # a cache that hands out frozen objects is as good as one that hands out copies
+
+
+def call_twice(function: Callable[[Any], Any], argument: Any) -> list[Any]:
+    """Call a function twice with the same object, which it could change: both answers."""
+    return [function(argument), function(argument)]
+
+
+class ReaderOnEveryLine:
+    """Looks for an object in an informer's cache, on a thread of its own, before each line that ``run`` runs.
+
+    Made before ``run`` is called. An informer that empties its cache and fills it again is right most of the time; this
+    reader is there in between. If the informer holds a lock, the reader waits for it, as every reader does.
+    """
+
+    def __init__(self, informer: Any, request: Any) -> None:
+        self._informer, self._request = informer, request
+        self._file = informer.run.__func__.__code__.co_filename
+        self._now: queue.SimpleQueue[bool] = queue.SimpleQueue()
+        self._looked = threading.Event()
+        self._looked.set()
+        self.looks = self.missed = 0
+        threading.Thread(target=self._read, daemon=True).start()  # before the next line: it isn't traced itself
+        threading.settrace(self._trace)
+
+    def _trace(self, frame: FrameType, event: str, argument: Any) -> Any:
+        if frame.f_code.co_filename != self._file:
+            return None
+        if event == "line" and self._looked.is_set():  # otherwise it still waits for a lock
+            self._looked.clear()
+            self._now.put(True)
+            self._looked.wait(0.05)
+        return self._trace
+
+    def _read(self) -> None:
+        while self._now.get():
+            synced = self._informer.has_synced()  # asked first: what has synced has to be there a moment later
+            if synced or self.looks:
+                self.looks += 1
+                self.missed += not synced or self._informer.get(self._request) is None
+            self._looked.set()
+
+
+def disable_timeouts() -> None:
+    """From here on only a notify ends a wait on a condition, so looking again doesn't pass for being woken."""
+    wait = threading.Condition.wait
+
+    def until_notified(condition: threading.Condition, timeout: float | None = None) -> bool:
+        return wait(condition, timeout if timeout is not None and timeout <= 0 else None)
+
+    threading.Condition.wait = until_notified  # type: ignore[method-assign, assignment]
+
+
+class InstantSleep:
+    """From here on, each wait with a timeout and each sleep of the submission is over in a moment.
+
+    ``waited`` is how many seconds they would have taken, and the clocks that the submission reads are ahead by as much.
+    So a limit of some seconds is reached in a fraction of one. Waits and clocks of everyone else are as before.
+    """
+
+    MOMENT = 0.0002
+
+    def __init__(self) -> None:
+        self.waited = 0.0
+        self._file = sys.argv[1]  # the submission: see host.py
+        self._between = threading.Condition.wait.__code__.co_filename  # an Event waits on a Condition in there
+        wait, sleep = threading.Condition.wait, time.sleep
+
+        def hurried_wait(condition: threading.Condition, timeout: float | None = None) -> bool:
+            if timeout is None or timeout <= 0 or not self._asked_for():
+                return wait(condition, timeout)
+            woken = wait(condition, min(timeout, self.MOMENT))
+            self.waited += 0 if woken else timeout
+            return woken
+
+        def hurried_sleep(seconds: float) -> None:
+            if not self._asked_for():
+                return sleep(seconds)
+            self.waited += seconds
+            return sleep(min(seconds, self.MOMENT))
+
+        threading.Condition.wait = hurried_wait  # type: ignore[method-assign, assignment]
+        time.sleep = hurried_sleep  # type: ignore[assignment]
+        threading._time = self._ahead(time.monotonic)  # type: ignore[attr-defined]
+        for name in ("monotonic", "perf_counter", "time"):
+            setattr(time, name, self._ahead(getattr(time, name)))
+
+    def _ahead(self, clock: Callable[[], float]) -> Callable[[], float]:
+        return lambda: clock() + (self.waited if self._asked_for() else 0.0)
+
+    def _asked_for(self) -> bool:
+        """Whether the caller of the caller is the submission, directly or through ``threading``."""
+        frame: FrameType | None = sys._getframe(2)
+        while frame is not None and frame.f_code.co_filename == self._between:
+            frame = frame.f_back
+        return frame is not None and frame.f_code.co_filename == self._file
+
+
+class _EveryField(logging.Formatter):
+    """A record with the fields that `extra` gave it, on one line."""
+
+    ORDINARY = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime"}
+
+    def format(self, record: logging.LogRecord) -> str:
+        fields = [f"{name}={value}" for name, value in vars(record).items() if name not in self.ORDINARY]
+        return " ".join([super().format(record), *fields])
+
+
+def show_logs() -> None:
+    """Write what is logged from INFO on to standard error, as an operator's main() would have it."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_EveryField("%(levelname)s %(message)s"))
+    logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)

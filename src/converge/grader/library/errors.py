@@ -1,0 +1,7 @@
+"""Errors that a check's reconciler raises in the submission's process."""
+
+from converge.runtime import TerminalError
+
+
+class InvalidPortError(TerminalError):
+    """A terminal error of a reconciler's own making, as reconcilers have them."""

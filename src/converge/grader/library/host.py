@@ -1,0 +1,269 @@
+"""The process in which a library lab's submission lives: `python -I -m converge.grader.library.host FILE IN OUT`.
+
+It answers calls that arrive on the pipe IN with JSON on the pipe OUT; the submission's own output has nothing
+to do with either. Each call names the thread that it runs on, so a check can hold one call open while it makes
+another. Functions of a check that are passed as arguments come back as calls in the other direction.
+This end judges nothing: what an answer means is decided by `library`, in another process.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import queue
+import random
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from itertools import count
+from types import FrameType, ModuleType
+from typing import Any
+
+from converge.files import load_module
+from converge.grader.library.jsonlines import JsonLines
+
+MODULE = 0  # the reference of the submission's module
+WAIT = threading.Condition.wait.__code__
+# Taken before the submission is loaded: what it puts in the place of these later has no effect here.
+SET_TRACE, GET_TRACE, TRACE_THREADS = sys.settrace, sys.gettrace, threading.settrace
+Thread, Event = threading.Thread, threading.Event
+
+
+class Host:
+    """Keeps the submission's objects by number and runs the calls that the grader sends."""
+
+    def __init__(self, path: str, wire: JsonLines) -> None:
+        self.path = path
+        self.wire = wire
+        self.objects: dict[int, Any] = {}
+        self.numbers = count(1)
+        self.threads: dict[str, queue.SimpleQueue[dict[str, Any]]] = {}
+        self.answers: dict[int, queue.SimpleQueue[dict[str, Any]]] = {}
+        self.questions = count(1)
+        self.played: list[Any] = []
+        self.shaking: Any = None
+        self.actions = {name[3:]: getattr(self, name) for name in dir(self) if name.startswith("do_")}
+
+    def serve(self) -> None:
+        """Hand each message to its thread until the grader closes the channel."""
+        while (message := self.wire.receive()) is not None:
+            if "answers" in message:
+                self.answers.pop(message["answers"]).put(message)
+                continue
+            name = message["thread"]
+            if message["do"] == "load":
+                self.handle(message)  # on the main thread, as any program imports
+                continue
+            if not name:
+                call = f"call-{message['id']}"
+                Thread(target=self.handle, args=(message,), name=call, daemon=True).start()
+                continue
+            if name not in self.threads:
+                self.threads[name] = queue.SimpleQueue()
+                Thread(target=self.work, args=(self.threads[name],), name=name, daemon=True).start()
+            self.threads[name].put(message)
+
+    def work(self, calls: queue.SimpleQueue[dict[str, Any]]) -> None:
+        while True:
+            self.handle(calls.get())
+
+    def handle(self, message: dict[str, Any]) -> None:
+        if self.shaking and message["do"] == "call":
+            SET_TRACE(self.shaking)  # at each call: the submission may have switched it off
+        self.wire.send({"id": message["id"], **self.outcome(message)})
+
+    def outcome(self, message: dict[str, Any]) -> dict[str, Any]:
+        try:
+            return {"value": self.encode(self.actions[message["do"]](message))}
+        except BaseException as error:  # SystemExit too: it ends the learner's call, not our answers
+            return {"raised": self.explain(error)}
+
+    def do_load(self, message: dict[str, Any]) -> None:
+        stem = os.path.splitext(os.path.basename(self.path))[0]  # noqa: PTH119, PTH122 - pathlib is slow to load
+        self.objects[MODULE] = load_module(self.path, f"lab_{stem}")
+
+    def do_resolve(self, message: dict[str, Any]) -> Any:
+        module, _, name = message["name"].partition(":")
+        return getattr(importlib.import_module(module), name)
+
+    def do_get(self, message: dict[str, Any]) -> Any:
+        value = getattr(self.objects[message["on"]], message["name"])
+        return Callable_ if callable(value) else value
+
+    def do_call(self, message: dict[str, Any]) -> Any:
+        function = self.objects[message["on"]]
+        if message["name"]:
+            function = getattr(function, message["name"])
+        arguments = [self.decode(argument) for argument in message["args"]]
+        return function(*arguments, **{key: self.decode(value) for key, value in message["kwargs"].items()})
+
+    def do_play(self, message: dict[str, Any]) -> list[Any]:
+        """Many calls in one message, each with its own outcome."""
+        self.played = []
+        for step in message["steps"]:
+            arguments = step["args"]
+            for place, argument in enumerate(arguments):
+                if isinstance(argument, dict) and "$answer" in argument:
+                    arguments[place] = self.played[argument["$answer"]].parts.get("value")
+            skip = step.pop("unless_none") and None in arguments
+            self.played.append(EncodedOutcome({"value": None} if skip else self.outcome({"do": "call", **step})))
+        return self.played
+
+    def do_played(self, message: dict[str, Any]) -> list[Any]:
+        """The outcomes so far of a play that got stuck."""
+        return self.played
+
+    def do_asleep(self, message: dict[str, Any]) -> bool:
+        """Whether the thread of a call sleeps on a condition, which Events and queues do as well."""
+        threads = {thread.name: thread.ident for thread in threading.enumerate()}
+        frame = sys._current_frames().get(threads.get(f"call-{message['call']}") or 0)
+        return frame is not None and frame.f_code is WAIT
+
+    def do_shake(self, message: dict[str, Any]) -> None:
+        """From here on, new threads lose the processor at random lines of the submission."""
+        chance = random.Random(message["seed"])
+
+        def trace(frame: FrameType, event: str, argument: Any) -> Any:
+            if frame.f_code.co_filename != self.path:
+                return None
+            if event == "line" and chance.random() < 0.5:
+                time.sleep(0.0005)
+            return trace
+
+        self.shaking = trace
+        TRACE_THREADS(trace)
+
+    def do_interrupt(self, message: dict[str, Any]) -> dict[str, Any]:
+        """Stop one call before its n-th line, make another on a second thread, then let the first go on.
+
+        The second may have to wait for a lock that the first holds: then it goes on when the first does.
+        `traced` is whether the first was watched, from its first line to its end.
+        """
+        reached, go, outcomes, traced = Event(), Event(), {}, []
+        lines = count(1)
+
+        def trace(frame: FrameType, event: str, argument: Any) -> Any:
+            if frame.f_code.co_filename != self.path:
+                return None
+            if event == "line":
+                traced.append(frame.f_lineno)
+            if event == "line" and next(lines) == message["line"]:
+                reached.set()
+                go.wait(2)
+            return trace
+
+        def run(which: str) -> None:
+            if which == "first":
+                SET_TRACE(trace)
+            outcome = EncodedOutcome(self.outcome({"do": "call", **message[which]}))
+            if which == "first" and GET_TRACE() is not trace:
+                traced.clear()
+            outcomes[which] = outcome
+
+        threads = {which: Thread(target=run, args=(which,), daemon=True) for which in ("first", "second")}
+        threads["first"].start()
+        while not reached.wait(0.001) and threads["first"].is_alive():
+            pass
+        threads["second"].start()
+        threads["second"].join(0.05)
+        go.set()
+        for thread in threads.values():
+            thread.join(2)
+        return {"reached": reached.is_set(), "traced": bool(traced), **outcomes}
+
+    def encode(self, value: Any) -> Any:
+        if value is Callable_:
+            return {"$callable": True}
+        if isinstance(value, EncodedOutcome):
+            return value.parts
+        if value is None or isinstance(value, bool | int | float | str):
+            return value
+        if isinstance(value, list | tuple):
+            return [self.encode(item) for item in value]
+        if isinstance(value, set | frozenset):
+            return {"$set": [self.encode(item) for item in value]}
+        if isinstance(value, dict) and all(isinstance(key, str) for key in value):
+            return {"$dict": {key: self.encode(item) for key, item in value.items()}}
+        number = next(self.numbers)
+        self.objects[number] = value
+        return {"$ref": number, "type": type(value).__name__, "text": repr(value)[:500]}
+
+    def decode(self, value: Any) -> Any:
+        if isinstance(value, list):
+            return [self.decode(item) for item in value]
+        if not isinstance(value, dict):
+            return value
+        if "$ref" in value:
+            return self.objects[value["$ref"]]
+        if "$function" in value:
+            return self.ask(value["$function"])
+        if "$made" in value:
+            return self.do_resolve({"name": value["$made"]})(*map(self.decode, value["args"]))
+        if "$bound" in value:
+            return getattr(self.objects[value["$bound"]], value["name"])
+        return {key: self.decode(item) for key, item in value["$dict"].items()}
+
+    def ask(self, function: int) -> Callable[..., Any]:
+        """A function here that is answered by the check's function there."""
+
+        def asks(*args: Any, **kwargs: Any) -> Any:
+            number = next(self.questions)
+            answer: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
+            self.answers[number] = answer
+            encoded = {key: self.encode(value) for key, value in kwargs.items()}
+            arguments = [self.encode(value) for value in args]
+            self.wire.send({"asks": number, "function": function, "args": arguments, "kwargs": encoded})
+            message = answer.get()
+            if "raised" in message:
+                raise exception(message["raised"])
+            return self.decode(message["value"])
+
+        return asks
+
+    def explain(self, error: BaseException) -> dict[str, Any]:
+        """An exception as JSON, with the traceback cut down to the submission's own lines."""
+        frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == self.path]
+        where = [f"line {frame.lineno}, in {frame.name}: {frame.line}" for frame in frames[-6:]]
+        if isinstance(error, SyntaxError) and error.filename == self.path:
+            where = [f"line {error.lineno}: {(error.text or '').strip()}"]
+        try:
+            text = str(error)
+        except Exception:
+            text = "(the exception's own __str__ failed)"
+        return {"type": type(error).__name__, "text": text[:2000], "where": where}
+
+
+class EncodedOutcome:
+    """The outcome of one step of a play, already encoded."""
+
+    def __init__(self, parts: dict[str, Any]) -> None:
+        self.parts = parts
+
+
+Callable_ = object()
+
+
+def exception(raised: dict[str, str]) -> BaseException:
+    """The exception that a check's function raised there, raised again here by its name."""
+    module, _, name = raised["type"].rpartition(".")
+    kind: Callable[..., BaseException] = getattr(importlib.import_module(module), name)
+    try:
+        return kind(raised["text"])
+    except TypeError:
+        return kind("a check", raised["text"])  # an ApiError: who asked, and the answer
+
+
+def main() -> None:
+    path, read, write = sys.argv[1:4]
+    host = Host(path, JsonLines(int(read), int(write)))
+    sys.modules["__main__"] = ModuleType("__main__")  # a submission has no business in this module
+    try:
+        host.serve()
+    finally:
+        os._exit(0)  # threads of the submission may be stuck in a call forever
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,80 @@
+"""When a lab is decided: its first check has shown that whatever the submission tries ends in one and the same way.
+
+The first check of a lab is the good day. If even there the operator dies, or does nothing but fail, the process that
+ran the check leaves a note beside the plan, for all processes of the same run. If nothing was achieved at all, the
+checks that have not begun are not run; otherwise each gets its chance, but nobody waits once it shows the same cause.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from converge.files import write_whole
+from converge.grader.session.plan import PLAN_OPTION, PlannedJob
+from converge.testing.verdicts.failure import Failure, Verdict
+
+if TYPE_CHECKING:
+    from converge.testing.operator import RepeatedFailure
+
+SUBMISSION_FIXTURES = ("operator", "lab")  # the fixtures that run a submission
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What decided a lab."""
+
+    cause: str
+    nothing_achieved: bool
+
+
+class FailFast:
+    """One check's view of what is decided. Only a run of all checks of a lab has such notes."""
+
+    def __init__(self, item: pytest.Item, job: PlannedJob | None) -> None:
+        self._item = item
+        self._job = job if job and job.whole_lab and _runs_submission(item) else None
+
+    def skip_if_decided(self) -> None:
+        """Skip the check if the lab is already decided."""
+        decided = self._decided()
+        if decided and decided.nothing_achieved:
+            raise Failure("not run: it would fail in the same way").because(decided.cause, nothing_achieved=True)
+
+    def may_stop_waiting(self, repeated: RepeatedFailure) -> bool:
+        """Whether a check need not wait any longer for an operator that keeps failing like this."""
+        decided = self._decided()
+        return self._is_first() if decided is None else decided.cause == repeated.cause
+
+    def record_decision(self, verdict: Verdict) -> None:
+        """Decide the lab, if this was its first check and it ended in a way that all others will."""
+        if verdict.cause and self._is_first():
+            decision = Decision(verdict.cause, verdict.nothing_achieved)
+            write_whole(self._note(), json.dumps(asdict(decision)))
+
+    def _is_first(self) -> bool:
+        if self._job is None:
+            return False
+        mine = [each for each in self._item.session.items if each.path == self._item.path and _runs_submission(each)]
+        return getattr(mine[0], "originalname", "") == getattr(self._item, "originalname", "")
+
+    def _decided(self) -> Decision | None:
+        try:
+            return Decision(**json.loads(self._note().read_text())) if self._job else None
+        except FileNotFoundError:
+            return None
+
+    def _note(self) -> Path:
+        assert self._job is not None
+        return Path(self._item.config.getoption(PLAN_OPTION)).with_name(f"decided-{self._job.number}.json")
+
+
+FAIL_FAST = pytest.StashKey[FailFast]()
+
+
+def _runs_submission(item: pytest.Item) -> bool:
+    return any(name in getattr(item, "fixturenames", ()) for name in SUBMISSION_FIXTURES)

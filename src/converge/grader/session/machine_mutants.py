@@ -1,0 +1,185 @@
+"""Mutants by machine: is every small edit of a solution caught by some check, or listed as equivalent with a reason?
+
+Edits are graded in waves. The first wave runs one check on each: the one that has caught most edits of that function
+so far. What passes goes on to the next wave, with more checks. So an edit that is caught costs little, and only one
+that passes everything costs all checks. Each result is written down at once, with a hash of what it depends on: a run
+that was stopped goes on where it was, and a caught edit isn't graded again when some other check changes.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+import tempfile
+import tomllib
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from converge.cluster.directories import state_dir
+from converge.grader.checks.verdict import Status
+from converge.grader.course import Course, Lab
+from converge.grader.course.course import CheckFacts
+from converge.grader.course.job import Job
+from converge.grader.course.results import LabResult
+from converge.grader.session.machine_edits import MachineEdit, machine_edits
+from converge.grader.session.run import run
+
+EDITS_AT_A_TIME = {"library": 2, "operator": 4}  # operators mostly wait
+AT_MOST = 40  # edits in one wave: between waves, what was learned about the checks is put to use
+CAUGHT = (Status.FAILED, Status.TIMEOUT, Status.NOT_STARTED)
+
+OnProgress = Callable[["MachineResult", MachineEdit, str], None]
+
+
+@dataclass
+class MachineResult:
+    """What became of the edits of one lab."""
+
+    lab: str
+    edits: int
+    caught: dict[str, str] = field(default_factory=dict)  # the check, by the edit's name
+    equivalent: list[str] = field(default_factory=list)
+    survived: list[str] = field(default_factory=list)
+    unknown: list[str] = field(default_factory=list)  # listed as equivalent, but there is no such edit
+    not_equivalent: list[str] = field(default_factory=list)  # listed as equivalent, but a check catches it
+    seconds: float = 0.0
+
+    @property
+    def passed(self) -> bool:
+        return not (self.survived or self.unknown or self.not_equivalent)
+
+    @property
+    def done(self) -> int:
+        return len(self.caught) + len(self.equivalent) + len(self.survived)
+
+
+def equivalents(lab: Lab) -> dict[str, str]:
+    """The edits that change nothing a check could see: for each, why."""
+    if not lab.mutants_file.exists():
+        return {}
+    entries = tomllib.loads(lab.mutants_file.read_text()).get("equivalent", [])
+    return {entry["edit"]: entry["because"] for entry in entries}
+
+
+class Journal:
+    """What is known about the edits of one lab, kept in the state directory, one line per result."""
+
+    def __init__(self, lab: Lab) -> None:
+        self.path = state_dir() / "edits" / f"{lab.slug}.jsonl"
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self.known: dict[str, tuple[str, str]] = {}  # an edit's key and the check that caught it, by the edit's name
+        self.kills: Counter[tuple[str, str]] = Counter()  # how often a check has caught an edit of a function
+        for line in self.path.read_text().splitlines() if self.path.exists() else ():
+            try:
+                row = json.loads(line)
+            except ValueError:
+                continue  # the last line of a run that was killed
+            self._learn(row["edit"], row["key"], row["function"], row["check"])
+
+    def enter(self, key: str, edit: MachineEdit, check: str) -> None:
+        """Write down which check has caught an edit; `""` for none."""
+        row = {"key": key, "edit": edit.name, "function": edit.function, "check": check}
+        with self.path.open("a") as file:
+            file.write(json.dumps(row) + "\n")
+        self._learn(edit.name, key, edit.function, check)
+
+    def _learn(self, edit: str, key: str, function: str, check: str) -> None:
+        self.known[edit] = key, check
+        if check:
+            self.kills[function, check] += 1
+            self.kills["", check] += 1
+
+    def in_order(self, lab: Lab, function: str) -> list[CheckFacts]:
+        """The checks of a lab, those first that have caught most edits of this function, then most of any."""
+        return sorted(lab.checks, key=lambda each: (-self.kills[function, each.name], -self.kills["", each.name]))
+
+
+class Keys:
+    """What a result depends on: for a caught edit, the check that caught it; for one that passed, every check."""
+
+    def __init__(self, lab: Lab) -> None:
+        text = lab.checks_file.read_text()
+        self.all = text
+        self.checks: dict[str, str] = {}
+        self.shared = text  # the file without its checks: helpers, constants, imports
+        for node in ast.parse(text).body:
+            if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
+                first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
+                source = "\n".join(text.splitlines()[first - 1 : node.end_lineno])
+                self.checks[node.name] = source
+                self.shared = self.shared.replace(source, "")
+
+    def of(self, edit: MachineEdit, check: str) -> str:
+        depends = f"{self.shared}\0{self.checks.get(check)}" if check else self.all
+        return hashlib.sha256(f"{edit.name}\0{edit.text}\0{depends}".encode()).hexdigest()
+
+
+def run_edits(course: Course, lab: Lab, on_progress: OnProgress = lambda result, edit, check: None) -> MachineResult:
+    """Grade every edit of a lab's solution that isn't known yet."""
+    edits, listed, journal = machine_edits(lab), equivalents(lab), Journal(lab)
+    result = MachineResult(lab.slug, len(edits))
+    names = {edit.name for edit in edits}
+    result.unknown = [name for name in listed if name not in names]
+    keys = Keys(lab)
+
+    def enter(edit: MachineEdit, check: str) -> None:
+        if check and edit.name in listed:
+            result.not_equivalent.append(edit.name)
+        if check:
+            result.caught[edit.name] = check
+        else:
+            (result.equivalent if edit.name in listed else result.survived).append(edit.name)
+        on_progress(result, edit, check)
+
+    todo = []
+    for edit in edits:
+        key, check = journal.known.get(edit.name, ("", ""))
+        if key == keys.of(edit, check):
+            enter(edit, check)
+        else:
+            todo.append(edit)
+    for first in range(0, len(todo), AT_MOST):
+        for edit, check in grade(course, lab, todo[first : first + AT_MOST], journal, result):
+            journal.enter(keys.of(edit, check), edit, check)
+            enter(edit, check)
+    return result
+
+
+def grade(
+    course: Course, lab: Lab, edits: Sequence[MachineEdit], journal: Journal, result: MachineResult
+) -> Iterator[tuple[MachineEdit, str]]:
+    """Grade some edits, wave after wave, each with the checks that it hasn't passed yet."""
+    left = {edit: journal.in_order(lab, edit.function) for edit in edits}
+    width = 1
+    with tempfile.TemporaryDirectory(prefix="converge-edits-") as scratch:
+        places = {edit: place(lab, edit, Path(scratch) / str(number)) for number, edit in enumerate(edits)}
+        while left:
+            asked = list(left)
+            jobs = [Job(lab, str(places[edit]), left[edit][:width]) for edit in asked]
+            for edit, outcome in zip(asked, run(course, jobs, workers=EDITS_AT_A_TIME[lab.kind]), strict=True):
+                result.seconds += sum(check.seconds for check in outcome.checks)
+                check = catcher(outcome)
+                left[edit] = left[edit][width:]
+                if check or not left[edit]:
+                    del left[edit]
+                    yield edit, check
+            width *= 3
+
+
+def catcher(outcome: LabResult) -> str:
+    """The check that failed, or `""`. Trouble of the run as a whole says nothing about the edit."""
+    if outcome.trouble:
+        raise RuntimeError(outcome.trouble)
+    return next((check.name for check in outcome.checks if check.status in CAUGHT), "")
+
+
+def place(lab: Lab, edit: MachineEdit, directory: Path) -> Path:
+    """Write the edited solution to a directory, with the files that belong to it."""
+    directory.mkdir()
+    for file in lab.extra_files:
+        (directory / file).write_text(lab.solution.with_name(file).read_text())
+    (directory / lab.file).write_text(edit.text)
+    return directory / lab.file

@@ -1,0 +1,1 @@
+"""How the recorder misbehaves on purpose: at requests, at watch events, by serving the past."""

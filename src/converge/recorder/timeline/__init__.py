@@ -1,0 +1,1 @@
+"""Pictures of a recording: for a terminal, as SVG, as a page."""

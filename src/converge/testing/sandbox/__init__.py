@@ -1,0 +1,1 @@
+"""Processes of a submission: isolated, supervised, and gone with everything they started."""

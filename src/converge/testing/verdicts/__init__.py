@@ -1,0 +1,1 @@
+"""What a failed test says: the failure, values that differ, recorded evidence, the operator's traceback."""
