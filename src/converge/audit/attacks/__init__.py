@@ -1,0 +1,43 @@
+"""The attacks of an audit: each lists its cases, and makes one of them.
+
+A case is a small JSON object that says where to strike, so that a finding can be replayed. What happens then is done by
+`converge.testing.attacks`, as in the grader; the judge is the reference of `learn`.
+"""
+
+from converge.audit.attacks import crashes, news, objects, people, requests, rest, walks
+from converge.audit.attacks.base import ERROR, NOTE, WARNING, Attack, Outcome, Plan
+from converge.audit.attacks.walks import FOLLOWED, WALKS
+
+#: By name, in order of value: time may be up before the last of them.
+ORDER = (
+    "at-rest",
+    "deletion",
+    "old-deletion",
+    "old-cache",
+    "late-children",
+    "killed-after",
+    "walks",
+    "left-alone",
+    "child-deleted",
+    "old-spec",
+    "every-request",
+    "two-steps",
+    "child-edited",
+    "two-replicas",
+    "lost-news",
+    "foreign-fields",
+    "name-taken",
+    "killed-before",
+    "while-down",
+    "late-news",
+    "watches",
+    "rival",
+    "two-objects",
+)
+_KNOWN = {
+    each.name: each for module in (crashes, news, objects, people, requests, rest, walks) for each in module.ATTACKS
+}
+assert sorted(_KNOWN) == sorted(ORDER)
+ATTACKS = tuple(_KNOWN[name] for name in ORDER)
+
+__all__ = ["ATTACKS", "ERROR", "FOLLOWED", "NOTE", "ORDER", "WALKS", "WARNING", "Attack", "Outcome", "Plan"]

@@ -1,0 +1,133 @@
+"""Other people: they delete and edit children, add to them, take their names, and set conditions."""
+
+from __future__ import annotations
+
+import copy
+
+from converge.audit import drifts, snapshot
+from converge.audit.attacks.base import (
+    ERROR,
+    WARNING,
+    Args,
+    Attack,
+    Plan,
+    as_args,
+    child_cases,
+    named_children,
+    one_by_one,
+)
+from converge.audit.target import AuditTarget
+from converge.testing import attacks
+from converge.testing.attacks.concurrent_writers import NothingReported, set_condition
+from converge.testing.objects.custom_resource import CustomResource
+
+HEALS = "Compare every field that you own with what it should be, each time, not only when the spec has changed."
+SPARES = "Say only what you own: apply or patch those fields. A replace with your own object wipes out the rest."
+
+
+def _child_deleted(target: AuditTarget, plan: Plan, args: Args) -> None:
+    app = target.running()
+    child = target.child(app, args["child"])
+    attacks.heals_deletion(target.operator, app, target.wrong, child=child, within=target.learned.patience)
+
+
+def _drift_cases(plan: Plan) -> list[Args]:
+    return [
+        {"child": args["child"], "field": drift.field}
+        for args in named_children(plan)
+        for drift in drifts.of(plan.learned.examples.get(args["child"]))
+        if not plan.learned.mask.hides(f"{args['child']}.{drift.field}")
+    ]
+
+
+def _child_edited(target: AuditTarget, plan: Plan, args: Args) -> None:
+    app = target.running()
+    kind, name = target.child(app, args["child"])
+    there = target.bed.namespace.get(kind, name)
+    drift = next(each for each in drifts.of(there) if each.field == args["field"])
+    attacks.heals_drift(
+        target.operator,
+        app,
+        target.wrong,
+        drifts={drift.field: (kind, name, drift.patch)},
+        within=target.learned.patience,
+        hint=HEALS,
+    )
+
+
+def _foreign(target: AuditTarget, plan: Plan, args: Args) -> None:
+    app = target.running()
+    child = target.child(app, args["child"])
+
+    def change() -> None:
+        if plan.edits:
+            target.edit(app, plan.edits[0].patch)
+        else:
+            target.operator.restart()
+
+    attacks.foreign_fields_survive(target.operator, app, child=child, change=change, within=3, hint=SPARES)
+
+
+def _stranger_cases(plan: Plan) -> list[Args]:
+    return [each for each in named_children(plan) if "NAME" in each["child"]]
+
+
+def _stranger(target: AuditTarget, plan: Plan, args: Args) -> None:
+    target.started()
+    example, first = plan.learned.examples[args["child"]], plan.learned.first
+    assert first is not None
+    attacks.stranger_is_left_alone(
+        target.operator,
+        make=target.make,
+        stranger=lambda name: drifts.stranger(example, first.name, name),
+        within=5,
+    )
+
+
+def _rival_cases(plan: Plan) -> list[Args]:
+    """Another writer of conditions, where there are conditions and an edit that makes the operator report."""
+    own = plan.learned.clean.get(plan.learned.kind, {}).get("status", {})
+    if not isinstance(own.get("conditions"), list) or not plan.edits:
+        return []
+    edit = as_args(plan.edits[0])
+    return [{"how": how, "edit": edit} for how in ("late watch", "in between")]
+
+
+def _rival(target: AuditTarget, plan: Plan, args: Args) -> str:
+    """A condition of someone else's must survive, if it survives on a good day."""
+    from converge.runtime import ApiError
+
+    rival, patch = target.bed.namespace.second_writer(), args["edit"]["patch"]
+    app = target.running()
+    try:
+        theirs = set_condition(rival, app)
+    except ApiError:
+        return "its status takes no other conditions"
+    target.edit(app, patch)
+    target.operator.settle(within=target.learned.patience)
+    if app.condition(theirs["type"]) != theirs:
+        return "it takes all conditions for its own, also on a good day"
+    fresh = target.make(**copy.deepcopy(patch))
+    target.operator.settle(within=target.learned.patience)
+    edited, conditions = target.learned.look(fresh), f"{target.kind}.status.conditions"
+
+    def wrong(app: CustomResource) -> str:
+        found = target.learned.mask.differences(target.learned.look(app), edited)
+        return snapshot.in_words([each for each in found if not each.path.startswith(conditions)])
+
+    attack = attacks.late_watch_loses_nothing if args["how"] == "late watch" else attacks.write_in_between_is_not_lost
+    app = target.running()
+    try:
+        attack(target.operator, app, rival, change=lambda: target.edit(app, patch), wrong=wrong)
+    except NothingReported:
+        return "this edit leads to no report"
+    return ""
+
+
+ATTACKS = (
+    Attack("child-deleted", "a child is deleted by hand", ERROR, child_cases, one_by_one(_child_deleted)),
+    Attack("child-edited", "a child is edited by hand", WARNING, _drift_cases, one_by_one(_child_edited)),
+    Attack("foreign-fields", "someone else adds to a child", WARNING, child_cases, one_by_one(_foreign), edits=True),
+    Attack("name-taken", "someone else's object has a child's name", WARNING, _stranger_cases, one_by_one(_stranger)),
+    Attack("rival", "someone else sets a condition", WARNING, _rival_cases, one_by_one(_rival), edits=True),
+)

@@ -1,0 +1,233 @@
+"""Edits of the spec: wherever an object came from, it has to end where a fresh one with that spec ends."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+from collections.abc import Iterator, Sequence
+
+from converge.audit import snapshot
+from converge.audit.attacks.base import (
+    ERROR,
+    Args,
+    Attack,
+    Outcome,
+    Plan,
+    as_args,
+    complains,
+    few_edits,
+    one_by_one,
+    refused,
+)
+from converge.audit.target import AuditTarget
+from converge.testing import attacks
+from converge.testing.attacks.until_right import wait_until_right
+from converge.testing.objects.custom_resource import CustomResource
+from converge.testing.verdicts.failure import Failure
+from converge.testing.verdicts.values import Difference
+
+WALKS = "walks"
+FOLLOWED = "followed"
+REFUSED = "the operator refuses it: a new object with it isn't carried out"
+AT_ONCE = 24  # objects side by side
+ALL = 60.0  # seconds in which all of them come to rest
+MOST_PAIRS = 6
+THERE = "What the old spec asked for and the new one doesn't has to go; what it now asks for has to come."
+BACK = "What an old spec asked for and the new one doesn't has to go: fields, labels, objects."
+DOWN = "The event is lost for good. On start, compare the desired with the actual state, for every object."
+
+
+def _edit_cases(plan: Plan) -> list[Args]:
+    return [as_args(each) for each in plan.edits]
+
+
+def _walks(target: AuditTarget, plan: Plan, cases: Sequence[Args]) -> Iterator[Outcome]:
+    """Each edit there and back, side by side, compared with fresh starts."""
+    from converge.runtime import ApiError
+
+    operator = target.started()
+    there: list[tuple[Args, CustomResource, CustomResource, CustomResource]] = []
+    for args in cases:
+        try:
+            fresh = target.make(**copy.deepcopy(args["patch"]))
+            back = target.make(**copy.deepcopy(args["patch"]))
+        except ApiError as error:
+            yield Outcome(args, answer=refused(error))
+            continue
+        there.append((args, target.make(), fresh, back))
+    operator.settle(within=ALL)
+    for args, walked, _, back in list(there):
+        try:
+            target.edit(walked, args["patch"])
+            target.edit(back, args["back"])
+        except ApiError as error:
+            there = [each for each in there if each[0] is not args]
+            yield Outcome(args, answer=refused(error))
+    operator.settle(within=ALL)
+    for args, walked, fresh, back in there:
+        yield _compared(target, args, walked, fresh, back)
+
+
+def _compared(
+    target: AuditTarget, args: Args, walked: CustomResource, fresh: CustomResource, back: CustomResource
+) -> Outcome:
+    learned, mask = target.learned, target.learned.mask
+    if not _carried_out(target, fresh):
+        return Outcome(args, answer=REFUSED)
+    if not _comes_to(target, walked, fresh):
+        if _refuses(target, walked, fresh):
+            return Outcome(args, answer="the operator refuses it, and says so")
+        return Outcome(
+            args,
+            Failure(
+                when=f"{walked} was created like the sample, then its spec was changed: {args['patch']}",
+                expected="the same as for a new object with that spec",
+                got=snapshot.in_words(_apart(target, walked, fresh), than="of a new one"),
+                hint=THERE,
+            ),
+        )
+    if not wait_until_right(lambda: not target.differences(back), within=learned.patience / 2):
+        if complains(target, back, fresh):
+            return Outcome(args, answer=f"{FOLLOWED}, but the operator refuses the way back, and says so")
+        return Outcome(
+            args,
+            Failure(
+                when=f"{back} was created like the sample with {args['patch']}, then it got the sample's spec",
+                expected="the same as for a new object like the sample",
+                got=snapshot.in_words(target.differences(back), than="of a new one"),
+                hint=BACK,
+            ),
+        )
+    matters = bool(mask.differences(_children(learned.look(fresh)), _children(learned.clean)))
+    return Outcome(args, answer=FOLLOWED if matters else "it makes no difference to the children")
+
+
+def _apart(target: AuditTarget, one: CustomResource, other: CustomResource) -> list[Difference]:
+    learned = target.learned
+    return learned.mask.differences(learned.look(one), learned.look(other))
+
+
+def _comes_to(target: AuditTarget, walked: CustomResource, fresh: CustomResource) -> bool:
+    """Whether an object becomes what a fresh one is."""
+    return wait_until_right(lambda: not _apart(target, walked, fresh), within=target.learned.patience / 2)
+
+
+def _carried_out(target: AuditTarget, fresh: CustomResource) -> bool:
+    """Whether a new object with that spec got all that one like the sample gets."""
+    there = target.learned.look(fresh)
+    return fresh.now() is not None and all(key in there for key in target.learned.clean)
+
+
+def _refuses(target: AuditTarget, walked: CustomResource, fresh: CustomResource) -> bool:
+    """Whether it left the children as they were, and told the user why."""
+    learned = target.learned
+    left = not learned.mask.differences(_children(learned.look(walked)), _children(learned.clean))
+    return left and complains(target, walked, fresh)
+
+
+def _children(shot: snapshot.Snapshot) -> snapshot.Snapshot:
+    return {key: value for key, value in shot.items() if "/" in key}
+
+
+# Two edits, one after the other.
+
+
+def _pair_cases(plan: Plan) -> list[Args]:
+    """Pairs of edits of different fields. Those that take a field away come first: operators forget them most."""
+    edits = sorted(plan.edits, key=lambda edit: not edit.removes)
+    pairs = [pair for pair in itertools.combinations(edits, 2) if not set(pair[0].patch) & set(pair[1].patch)]
+    return [{"path": f"{a.path} then {b.path}", "first": as_args(a), "then": as_args(b)} for a, b in pairs[:MOST_PAIRS]]
+
+
+def _two_steps(target: AuditTarget, plan: Plan, cases: Sequence[Args]) -> Iterator[Outcome]:
+    """Both edits without a pause, then the first one back: compared with a fresh start after each."""
+    from converge.runtime import ApiError
+
+    operator = target.started()
+    walks: list[tuple[Args, CustomResource, CustomResource, CustomResource]] = []
+    for args in cases:
+        first, then = args["first"], args["then"]
+        try:
+            both = target.make(**copy.deepcopy({**first["patch"], **then["patch"]}))
+            last = target.make(**copy.deepcopy(then["patch"]))
+        except ApiError as error:
+            yield Outcome(args, answer=refused(error))
+            continue
+        walks.append((args, target.make(), both, last))
+    operator.settle(within=ALL)
+    for args, walked, both, last in walks:
+        try:
+            yield _walked(target, args, walked, both, last)
+        except ApiError as error:
+            yield Outcome(args, answer=refused(error))
+
+
+def _walked(
+    target: AuditTarget, args: Args, walked: CustomResource, both: CustomResource, last: CustomResource
+) -> Outcome:
+    first, then = args["first"], args["then"]
+    if not (_carried_out(target, both) and _carried_out(target, last)):
+        return Outcome(args, answer=REFUSED)
+    told = f"{walked} was created like the sample, then its spec was changed"
+    for patches, fresh in (([first["patch"], then["patch"]], both), ([first["back"]], last)):
+        for patch in patches:
+            target.edit(walked, patch)
+            told = f"{told}: {patch}" if told.endswith("changed") else f"{told}, then {patch}"
+        target.operator.settle(within=target.learned.patience)
+        if _comes_to(target, walked, fresh):
+            continue
+        if complains(target, walked, fresh):
+            return Outcome(args, answer="the operator refuses it, and says so")
+        return Outcome(
+            args,
+            Failure(
+                when=told,
+                expected="the same as for a new object with the spec that it has now",
+                got=snapshot.in_words(_apart(target, walked, fresh), than="of a new one"),
+                hint=THERE,
+            ),
+        )
+    return Outcome(args, answer=FOLLOWED)
+
+
+# While it's down.
+
+
+def _while_down(target: AuditTarget, plan: Plan, args: Args) -> str:
+    app = target.running()
+    fresh = target.make(**copy.deepcopy(args["patch"]))
+    target.operator.settle(within=target.learned.patience)
+    if not _carried_out(target, fresh):  # known beforehand where the walks were made, too
+        return REFUSED
+    target.expect(app, target.learned.look(fresh))
+    attacks.changes_while_down(
+        target.operator,
+        change=lambda: target.edit(app, args["patch"]),
+        wrong=lambda: target.wrong(app),
+        what=f"the spec of {app} was changed ({args['patch']})",
+        within=target.learned.patience,
+        hint=DOWN,
+    )
+    return ""
+
+
+ATTACKS = (
+    Attack(
+        WALKS,
+        "each small edit, there and back, compared with a fresh start",
+        ERROR,
+        _edit_cases,
+        _walks,
+        batch=AT_ONCE // 3,
+    ),
+    Attack(
+        "two-steps",
+        "two edits in a row, then the first one back, compared with fresh starts",
+        ERROR,
+        _pair_cases,
+        _two_steps,
+        batch=AT_ONCE // 3,
+        edits=True,
+    ),
+    Attack("while-down", "the spec is edited while it is down", ERROR, few_edits, one_by_one(_while_down), edits=True),
+)

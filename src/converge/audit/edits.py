@@ -1,0 +1,113 @@
+"""Small changes of the sample's spec that its CRD allows: one field each, to a value that a cluster can run."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from converge.audit.sample import NOT_NAMES
+
+Spec = dict[str, Any]
+DEEPEST = 4
+QUANTITY = re.compile(r"(\d+)(m|Ki|Mi|Gi|Ti|k|M|G)")
+IMAGE = re.compile(r"[\w./-]+:[\w.-]+")
+MAPS = ("labels", "annotations", "podLabels", "podAnnotations", "additionalLabels", "additionalAnnotations")
+KEY = "audit.example"
+# Fields with which Pods wouldn't be scheduled here, or the operator would go to sleep as asked.
+LEFT_ALONE = ("nodeSelector", "affinity", "tolerations", "suspend", "paused", "pause", "schedule", "status")
+
+
+@dataclass(frozen=True)
+class Edit:
+    """A merge patch of the spec, and the one that takes it back."""
+
+    path: str
+    patch: Spec
+    back: Spec
+
+    @property
+    def removes(self) -> bool:
+        """Whether it takes a field away: what operators forget most."""
+        return self.path.endswith(" removed")
+
+
+def candidates(spec: Spec, schema: Mapping[str, Any], most: int, seed: int, name: str = "") -> list[Edit]:
+    """Edits to try: of what the sample has, then of what its schema offers. The seed chooses where there are many."""
+    found = list(_of(spec, schema, (), name))
+    if len(found) > most:
+        chooser = random.Random(seed)
+        kept = set(chooser.sample(range(len(found)), most))
+        found = [each for place, each in enumerate(found) if place in kept]
+    return found
+
+
+def _of(spec: Mapping[str, Any], schema: Mapping[str, Any], path: tuple[str, ...], name: str) -> Iterator[Edit]:
+    properties: Mapping[str, Any] = schema.get("properties", {})
+    required = schema.get("required", [])
+    for field in dict.fromkeys([*spec, *properties]):
+        if field in LEFT_ALONE or len(path) >= DEEPEST:
+            continue
+        here, known = (*path, field), properties.get(field, {})
+        if field in spec:
+            value = spec[field]
+            for new in _others(field, value, known):
+                yield _edit(here, new, value)
+            if name and value == name and field not in NOT_NAMES:
+                yield _edit(here, f"{name}-other", value)
+            if isinstance(value, dict) and field not in MAPS:
+                yield from _of(value, known, here, name)
+            elif field not in required and not path:
+                yield _edit(here, None, value)
+        elif not path:
+            for new in _offered(field, known):
+                yield _edit(here, new, None)
+
+
+def _edit(path: tuple[str, ...], new: Any, old: Any) -> Edit:
+    if isinstance(new, dict) and isinstance(old, dict):  # a merge patch removes only what it names
+        old = {**dict.fromkeys(new), **old}
+    name = ".".join(path) + (" removed" if new is None else "")
+    return Edit(name, _nested(path, new), _nested(path, old))
+
+
+def _nested(path: tuple[str, ...], value: Any) -> Spec:
+    for field in reversed(path):
+        value = {field: value}
+    return dict(value)
+
+
+def _others(field: str, value: Any, schema: Mapping[str, Any]) -> Iterator[Any]:
+    """Another value for a field that the sample has."""
+    if isinstance(value, bool):
+        yield not value
+    elif isinstance(value, int):
+        highest = schema.get("maximum", value + 1)
+        lowest = schema.get("minimum", 0)
+        if value + 1 <= highest:
+            yield value + 1
+        elif value - 1 >= lowest:
+            yield value - 1
+    elif isinstance(value, str):
+        if "enum" in schema:
+            yield from [each for each in schema["enum"] if each != value][:1]
+        elif quantity := QUANTITY.fullmatch(value):
+            yield f"{int(quantity[1]) * 2}{quantity[2]}"
+        elif "image" in field.lower() and IMAGE.fullmatch(value):
+            yield f"{value}-audit"
+    elif isinstance(value, dict) and field in MAPS:
+        yield {**value, KEY: "added"}
+
+
+def _offered(field: str, schema: Mapping[str, Any]) -> Iterator[Any]:
+    """A value for a field that the sample leaves out."""
+    if schema.get("type") == "boolean":
+        yield not schema.get("default", False)
+    elif schema.get("type") == "integer" and field in ("replicas", "size", "count"):
+        yield int(schema.get("default", 1)) + 1
+    elif "enum" in schema:
+        yield from [each for each in schema["enum"] if each != schema.get("default")][-1:]
+    elif schema.get("type") == "object" and field in MAPS and "additionalProperties" in schema:
+        yield {KEY: "added"}

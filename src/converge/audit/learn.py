@@ -1,0 +1,246 @@
+"""The reference: the sample applied in fresh namespaces and left alone. All that an audit knows of an operator is here.
+
+What it makes is learned from its recorded writes, how long it pauses from the gaps between them, and what may differ
+from how the runs differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from converge.audit import snapshot
+from converge.audit.bed import Bed
+from converge.audit.kept import KeptOperator, signature
+from converge.audit.sample import Sample
+from converge.audit.settings import AuditError, Settings
+from converge.testing.attacks.every_request import concerns
+from converge.testing.objects import kinds
+from converge.testing.objects.custom_resource import CustomResource
+from converge.testing.verdicts.evidence import counted
+from converge.testing.verdicts.failure import Failure, Verdict
+from converge.testing.waits.idle import QUIET, end, wait_until_idle
+from converge.testing.waits.waiting import eventually
+
+if TYPE_CHECKING:
+    from converge.recorder import RecordedRequest
+
+FIRST_QUIET = 3.0  # seconds of silence in the first run, when nothing is known yet
+LONGEST_QUIET = 6.0
+COMES_TO_REST = 60.0
+UNSEEN = 20.0  # seconds of silence after which it will never ask for the sample
+UNTOUCHED = 8.0  # the same for one that has read it
+KOPF_RETRIES = 75.0  # seconds: kopf calls a handler that failed again after 60
+PATIENCE = 15.0
+
+
+@dataclass
+class Learned:
+    """What two clean runs have shown."""
+
+    kind: str = ""
+    children: list[str] = field(default_factory=list)
+    random_names: set[str] = field(default_factory=set)
+    mask: snapshot.Mask = field(default_factory=snapshot.Mask)
+    clean: snapshot.Snapshot = field(default_factory=dict)
+    #: The writes for one object, from its creation until rest.
+    writes: list[RecordedRequest] = field(default_factory=list)
+    requests: list[RecordedRequest] = field(default_factory=list)
+    noise: set[tuple[str, str, str]] = field(default_factory=set)
+    quiet: float = QUIET
+    patience: float = PATIENCE
+    #: Seconds after which an operator that looks around by the clock has looked again.
+    looks_again: float = PATIENCE
+    on_kopf: bool = False
+    elects: bool = False
+    everywhere: bool = False  # whether it watches all namespaces
+    alone: bool = False  # whether two of it in two namespaces would get in each other's way
+    #: Bodies that it sent for its children, by the child's key in a snapshot: fields in them are its own.
+    sent: dict[str, Any] = field(default_factory=dict)
+    #: Children as they were in the first run, by their key in a snapshot.
+    examples: dict[str, dict[str, Any]] = field(default_factory=dict)
+    #: The first object of the first run: its name is in the examples.
+    first: CustomResource | None = None
+    restless: Failure | None = None
+
+    def prepare(self, operator: KeptOperator) -> None:
+        """Tell an operator that isn't started yet what was learned about it."""
+        operator.quiet = self.quiet
+        operator.noise = self.noise
+        operator.launch = replace(operator.launch, on_kopf=self.on_kopf)
+
+    def look(self, app: CustomResource) -> snapshot.Snapshot:
+        """What an object has led to."""
+        return snapshot.take(app, self.children, self.random_names)
+
+
+Say = Callable[[str], None]
+
+
+def learn(make_bed: Callable[[str], Bed], sample: Sample, settings: Settings, say: Say) -> Learned:
+    """Run the operator on the sample in fresh namespaces, and compare."""
+    learned = Learned(sample.kind)
+    with ExitStack() as beds:
+        say("reference run 1 of 2: the sample in a fresh namespace, left alone")
+        bed = beds.enter_context(make_bed("audit reference 1"))
+        app = sample.first(bed.namespace)  # what the server has against it is said before anything runs
+        _first_run(bed, app, learned, settings.quiet)
+        seen = [(app, snapshot.capture(app, learned.children))]
+        if learned.alone:
+            beds.close()
+        say("reference run 2 of 2: the sample in a fresh namespace, left alone")
+        try:
+            seen += _second_run(beds.enter_context(make_bed("audit reference 2")), sample, learned)
+        except Verdict:
+            if learned.alone:
+                raise
+            learned.alone = True  # it might have been in the way of the first one, which still runs
+            beds.close()
+            seen += _second_run(beds.enter_context(make_bed("audit reference 2")), sample, learned)
+    named = [snapshot.shape(*each) for each in seen]
+    for other in named[1:]:
+        learned.random_names |= snapshot.random_kinds(named[0], other)
+    learned.clean, *others = [snapshot.shape(*each, learned.random_names) for each in seen]
+    for other in others:
+        learned.mask.learn(learned.clean, other)
+        learned.mask.learn_unanswered(other)
+    learned.mask.learn_unanswered(learned.clean)
+    if settings.patience is not None:
+        learned.patience = learned.looks_again = settings.patience
+    learned.first, captured = seen[0]
+    learned.examples = {
+        f"{kind}/{each['metadata']['name'].replace(learned.first.name, 'NAME')}": each
+        for kind, found in captured.items()
+        for each in found
+        if kind
+    }
+    return learned
+
+
+def _second_run(bed: Bed, sample: Sample, learned: Learned) -> list[tuple[CustomResource, snapshot.Captured]]:
+    """Objects that come while it runs, two of them at once: how they differ from the first one says nothing."""
+    learned.prepare(bed.kept)
+    bed.kept.start()
+    made = [sample.make(bed.namespace) for _ in range(2)]
+    _rest(bed)
+    if bed.kept.exits and not learned.alone:
+        raise Failure("it exited beside another one")
+    return [(each, snapshot.capture(each, learned.children)) for each in made]
+
+
+def _first_run(bed: Bed, app: CustomResource, learned: Learned, quiet: float | None) -> None:
+    """See what it does for one object."""
+    operator = bed.kept
+    operator.quiet = quiet if quiet is not None else FIRST_QUIET
+    mark = operator.recorder.mark()
+    try:
+        operator.start()
+    except Verdict as verdict:
+        raise _dead(verdict) from None
+    recorder = operator.recorder
+
+    def touched() -> bool:
+        return any(_touches(each, app) for each in recorder.requests)
+
+    def given_up() -> bool:
+        """Whether it has been idle for so long that it won't do anything; less time if it has read the sample."""
+        told = any(each.status == 200 for each in [*recorder.reads(app.kind), *recorder.watches(app.kind)])
+        return operator.silent_for() > (UNTOUCHED if told else UNSEEN)
+
+    eventually(lambda: touched() or given_up(), within=2 * UNSEEN)
+    rests = touched() and _rest(bed)
+    if not touched():
+        raise AuditError(
+            f"The operator never touches the sample: it was started, {app} was there, and no request was about it "
+            f"before it fell silent. Does it watch this namespace? `{{namespace}}` in the command or in [environment] "
+            f"is its name."
+        )
+    learned.requests = recorder.requests
+    learned.on_kopf = "kopf" in "".join(each.user_agent for each in learned.requests) or any(
+        b"kopf.zalando.org" in each.sent_body for each in learned.requests
+    )
+    operator.launch = replace(operator.launch, on_kopf=learned.on_kopf)
+    learned.patience = KOPF_RETRIES if learned.on_kopf else PATIENCE
+    learned.elects = any(each.resource == "leases" for each in learned.requests)
+    learned.everywhere = any(not each.namespace for each in recorder.watches(app.kind))
+    learned.alone = learned.everywhere or any(_reaches_out(each, app) for each in learned.requests)
+    learned.writes = [each for each in operator.own_writes(mark) if (each.status or 500) < 300]
+    learned.children = _children(learned.writes, app)
+    learned.sent = _sent(learned.writes, app)
+    happened = [each.time for each in recorder.events] + [end(each) for each in recorder.requests]
+    learned.quiet = quiet if quiet is not None else _pause(learned.writes, happened)
+    if not rests:
+        learned.restless = _restless(operator, learned)
+
+
+def _touches(request: RecordedRequest, app: CustomResource) -> bool:
+    return concerns(request, app.name) and request.resource != "events"
+
+
+def _reaches_out(request: RecordedRequest, app: CustomResource) -> bool:
+    """Whether it wrote something outside of its namespace: an object of the cluster, or a lock that all want."""
+    aside = request.resource == "events" or request.resource.endswith("reviews") or not request.resource
+    return request.is_write and not aside and request.namespace != app.namespace.name
+
+
+def _rest(bed: Bed) -> bool:
+    return wait_until_idle(bed.kept, COMES_TO_REST)
+
+
+def _restless(operator: KeptOperator, learned: Learned) -> Failure:
+    """It never came to rest. What it repeats is reported once, and no longer counts."""
+    recorder = operator.recorder
+    late = operator.state_writes(recorder.since(recorder.mark() - 10).requests)
+    learned.noise = {signature(each) for each in late}
+    return Failure(
+        when=f"the sample was created and left alone for {COMES_TO_REST:g} s",
+        expected="the operator stops writing",
+        got="\n".join([f"{len(late)} writes in the last 10 s:", *counted([str(each) for each in late])[-6:]]),
+        hint="Compare before you write: a write that changes nothing wakes up everybody who watches.",
+    )
+
+
+def _children(writes: list[RecordedRequest], app: CustomResource) -> list[str]:
+    """The kinds that it creates, in the order of its writes."""
+    found: dict[str, None] = {}
+    for each in writes:
+        if each.verb not in ("create", "apply", "update", "patch") or not each.kind or each.kind == app.kind:
+            continue
+        if not each.namespace or each.subresource:
+            continue
+        api_version = f"{each.group}/{each.version}" if each.group else each.version
+        if not _known(each.kind, api_version):
+            kinds.register(api_version, each.kind)
+        found[each.kind] = None
+    return list(found)
+
+
+def _known(kind: str, api_version: str) -> bool:
+    try:
+        return kinds.typed(kind)[0] == api_version
+    except KeyError:
+        return False
+
+
+def _sent(writes: list[RecordedRequest], app: CustomResource) -> dict[str, Any]:
+    """What it asked for its children to be, as far as the bodies can be read."""
+    found: dict[str, Any] = {}
+    for each in writes:
+        if each.verb in ("create", "apply", "update") and isinstance(each.sent, dict) and each.kind != app.kind:
+            found[f"{each.kind}/{each.name.replace(app.name, 'NAME')}"] = each.sent
+    return found
+
+
+def _pause(writes: list[RecordedRequest], happened: list[float]) -> float:
+    """The silence that means rest: longer than any before a write of its own, after the last thing that happened."""
+    gaps = [
+        write.time - max((each for each in happened if each < write.time), default=write.time) for write in writes[1:]
+    ]
+    return min(max([QUIET * 2, *(gap * 1.5 for gap in gaps)]), LONGEST_QUIET)
+
+
+def _dead(verdict: Verdict) -> AuditError:
+    said = "".join(f"\n{each}" for each in verdict.seen)
+    return AuditError(f"The command dies or never asks for its objects: {verdict.message or verdict}.{said}")

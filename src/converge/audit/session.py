@@ -1,0 +1,379 @@
+"""One audit: the reference, then every attack, each finding confirmed in a fresh namespace, until time is up."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from converge.audit import inputs as input_files
+from converge.audit.attacks import ATTACKS, ERROR, FOLLOWED, NOTE, WALKS, Attack, Outcome, Plan
+from converge.audit.bed import Bed
+from converge.audit.edits import Edit, candidates
+from converge.audit.findings import Finding, name_of, places, save
+from converge.audit.kept import inside_pods
+from converge.audit.lanes import LANES, Lanes, Room
+from converge.audit.learn import Learned, learn
+from converge.audit.sample import Sample
+from converge.audit.settings import AuditError, Settings
+from converge.audit.target import AuditTarget
+from converge.testing.verdicts.failure import Failure
+from converge.testing.waits.idle import NO_MORE_WRITES
+
+if TYPE_CHECKING:
+    from converge.cluster import Cluster
+    from converge.runtime import Client
+
+ASKS_INSIDE = "it can't be told: it keeps trying to reach what runs inside its Pods, and here nothing does"
+MOST_EDITS = 12
+Unsure = tuple[Outcome, Finding]
+Again = Lanes[Unsure, None]
+MOST_FINDINGS = 4  # of one attack that are confirmed and shown; the others are counted
+
+
+@dataclass
+class Row:
+    """What came of one attack."""
+
+    attack: Attack
+    cases: int = 0
+    seconds: float = 0.0
+    findings: list[Finding] = field(default_factory=list)
+    answers: list[tuple[str, str]] = field(default_factory=list)
+    #: Why cases were not made, or what went wrong on our side.
+    left_out: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Report:
+    """All of an audit."""
+
+    settings: Settings
+    seed: int
+    kind: str = ""
+    rows: list[Row] = field(default_factory=list)
+    learned: Learned | None = None
+    role: list[dict[str, Any]] = field(default_factory=list)
+    unused: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+    first_finding: float | None = None
+
+    @property
+    def findings(self) -> list[Finding]:
+        return [finding for row in self.rows for finding in row.findings]
+
+    @property
+    def failed(self) -> bool:
+        return any(finding.counts for finding in self.findings)
+
+
+class Session:
+    """Runs the attacks on one operator."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        admin: Client,
+        settings: Settings,
+        *,
+        seed: int = 1,
+        seconds: float = 600,
+        lanes: int = LANES,
+        out: Path,
+        say: Callable[[str], None] = lambda text: None,
+    ) -> None:
+        settings.check()
+        self.cluster = cluster
+        self.admin = admin
+        self.settings = settings
+        self.seed = seed
+        self.out = out
+        self.say = say
+        self.inputs = input_files.read(settings)
+        self.sample = Sample(self.inputs, settings.unique)
+        self.began = time.monotonic()
+        self.deadline = self.began + seconds
+        self.report = Report(settings, seed, self.inputs.kind)
+        self.requests: list[Any] = []
+        self.lanes = lanes
+        self.confirms = True
+        self.room = Room(1)
+
+    def run(self, only: Sequence[str] = (), on_row: Callable[[Row], None] = lambda row: None) -> Report:
+        """Make the attacks, in order."""
+        for name in only:
+            if name not in [each.name for each in ATTACKS]:
+                raise AuditError(f"There is no attack {name!r}; there are: {', '.join(a.name for a in ATTACKS)}.")
+        with input_files.installed(self.admin, self.inputs):
+            plan = self._prepare(on_row)
+            wanted = [each for each in ATTACKS if not only or each.name in only]
+            for row in self._side_by_side(wanted, plan):
+                self.report.rows.append(row)
+                on_row(row)
+        self.report.rows.sort(key=lambda row: ATTACKS.index(row.attack) if row.attack in ATTACKS else -1)
+        self._finish()
+        return self.report
+
+    def _side_by_side(self, wanted: Sequence[Attack], plan: Plan) -> Iterator[Row]:
+        """Make attacks in order of value. Those that edit wait until the walks have shown which edits matter."""
+        walked = not any(each.name == WALKS for each in wanted)
+
+        def make(attack: Attack) -> Row:
+            return self.attack(attack, plan, attack.cases(plan))
+
+        def ready(attack: Attack) -> bool:
+            return walked or not attack.edits
+
+        for row in Lanes(wanted, make, self.lanes, ready).results():
+            if row.attack.name == WALKS:
+                walked, plan = True, Plan(plan.learned, followed(plan.edits, row))
+            yield row
+
+    def replay(self, finding: Finding, on_row: Callable[[Row], None] = lambda row: None) -> Report:
+        """Make the one case of a finding."""
+        attack = next((each for each in ATTACKS if each.name == finding.attack), None)
+        with input_files.installed(self.admin, self.inputs):
+            plan = self._prepare(on_row)
+            if attack is not None:
+                self.confirms = False  # this is the second look
+                row = self.attack(attack, plan, [finding.case])
+                self.report.rows.append(row)
+                on_row(row)
+        self._finish()
+        return self.report
+
+    def _prepare(self, on_row: Callable[[Row], None]) -> Plan:
+        """The reference, and what an audit could try."""
+        began = time.monotonic()
+        learned = learn(self._bed, self.sample, self.settings, self.say)
+        self.report.learned = learned
+        self.requests += learned.requests
+        if learned.restless and not any(map(inside_pods, learned.requests)):
+            attack = Attack("never-at-rest", "the sample, left alone", ERROR, lambda plan: [], lambda *_: iter(()))
+            row = Row(attack, 1, time.monotonic() - began)
+            row.findings.append(self._finding(attack, Outcome({}, learned.restless), None))
+            self.report.rows.append(row)
+            on_row(row)
+        if learned.alone:
+            self.lanes = 1
+        self.room = Room(self.lanes)
+        edits = candidates(self.sample.spec, self.inputs.schema, MOST_EDITS, self.seed, self.sample.name)
+        return Plan(learned, edits)
+
+    def _finish(self) -> None:
+        from converge.audit import rights
+
+        self.report.seconds = time.monotonic() - self.began
+        self.report.role = rights.needed(self.requests)
+        if self.settings.rights:
+            self.report.unused = rights.unused(self.settings.rights, self.requests)
+
+    # One attack.
+
+    def attack(self, attack: Attack, plan: Plan, cases: Sequence[dict[str, Any]]) -> Row:
+        """Make the cases of an attack, those that fit beside each other at once."""
+        row, began = Row(attack, len(cases)), time.monotonic()
+        pending = [list(cases[first : first + attack.batch]) for first in range(0, len(cases), attack.batch)]
+        again: list[Again] = []
+        with ExitStack() as unfinished:
+            with self._beds(f"audit {attack.name}") as beds:
+                for number, batch in enumerate(pending):
+                    if time.monotonic() > self.deadline:
+                        row.left_out.append(f"{sum(map(len, pending[number:]))} of {len(cases)} cases: time was up")
+                        break
+                    self.say(f"{attack.name}: {attack.says} ({number * attack.batch + 1} of {len(cases)})")
+                    if failed := self._batch(attack, plan, batch, row, beds):
+                        again.append(self._again(attack, plan, failed, row))  # beside the cases that follow
+                        unfinished.callback(again[-1].stop)
+            for each in again:
+                deque(each.results(), maxlen=0)
+        row.seconds = time.monotonic() - began
+        return row
+
+    def _batch(
+        self, attack: Attack, plan: Plan, batch: Sequence[dict[str, Any]], row: Row, beds: _Beds
+    ) -> list[Unsure]:
+        """Make some cases; returns what has to be tried again."""
+        try:
+            target = beds.target(plan.learned)
+            target.thorough = not self.confirms
+            outcomes = list(attack.run(target, plan, batch))
+        except AuditError:
+            raise
+        except Exception as error:  # ours, or the cluster's: it says nothing about the operator
+            row.left_out.append(f"{name_of(attack.name, batch[0])}: {_line(error)}")
+            beds.drop()
+            return []
+        for each in outcomes:
+            if each.failure and beds.asks_inside_pods() and unrest(attack, each.failure):
+                each.failure, each.answer = None, ASKS_INSIDE
+        failed = [each for each in outcomes if each.failure]
+        row.answers += [(name_of(attack.name, each.args), each.answer) for each in outcomes if each.answer]
+        return self._failed(attack, failed, row, beds) if failed else []
+
+    def _failed(self, attack: Attack, failed: Sequence[Outcome], row: Row, beds: _Beds) -> list[Unsure]:
+        """Group what failed; returns the new findings that have to be tried once more before they're believed."""
+        recorded = beds.recorded()
+        beds.drop()
+        unsure: list[Unsure] = []
+        for outcome in failed:
+            assert outcome.failure is not None
+            finding = self._finding(attack, outcome, recorded)
+            same = [each for each in row.findings if places(each.got) == places(finding.got) and each.got]
+            if same:
+                same[0].also.append(finding.id)
+                continue
+            if len(row.findings) >= MOST_FINDINGS:
+                row.left_out.append(f"{finding.id}: failed too, and wasn't looked at again")
+                continue
+            row.findings.append(finding)
+            if self.confirms and finding.severity != NOTE:  # a note costs no one a build, so it isn't worth the time
+                unsure.append((outcome, finding))
+            else:
+                self._found()
+        return unsure
+
+    def _found(self) -> None:
+        if self.report.first_finding is None:
+            self.report.first_finding = time.monotonic() - self.began
+
+    def _again(self, attack: Attack, plan: Plan, unsure: Sequence[Unsure], row: Row) -> Again:
+        """Try findings once more, each in a fresh namespace."""
+
+        def confirm(each: Unsure) -> None:
+            with self._beds(f"audit {attack.name}") as beds:
+                self._confirm(attack, plan, *each, beds)
+                if each[1].failed > 1 and beds.asks_inside_pods() and not any(map(inside_pods, plan.learned.requests)):
+                    retract(each[1], row)
+
+        return Lanes(unsure, confirm, self.lanes)
+
+    def _confirm(self, attack: Attack, plan: Plan, outcome: Outcome, finding: Finding, beds: _Beds) -> None:
+        """Make the case again. Its second recording has nothing else in it, so that's the one to show."""
+        self.say(f"{attack.name}: once more, to be sure")
+        finding.tried += 1
+        try:
+            target = beds.target(plan.learned)
+            target.thorough = True
+            again = [each for each in attack.run(target, plan, [outcome.args]) if each.failure]
+        except Exception as error:
+            finding.seen.append(f"it couldn't be tried again: {_line(error)}")
+            finding.tried -= 1
+            return
+        finding.failed += bool(again)
+        if again:
+            self._found()
+            self._keep(finding, beds.recorded())
+
+    def _finding(self, attack: Attack, outcome: Outcome, recorded: Any) -> Finding:
+        failure = outcome.failure
+        assert failure is not None
+        name = name_of(attack.name, outcome.args)
+        finding = Finding(
+            id=name,
+            attack=attack.name,
+            severity=outcome.severity or attack.severity,
+            when=failure.when or failure.message,
+            expected=failure.expected,
+            got=failure.got or failure.message,
+            hint=failure.hint,
+            seen=list(failure.seen),
+            case=outcome.args,
+            allowed=self.settings.reason(name),
+        )
+        self._keep(finding, recorded)
+        return finding
+
+    def _keep(self, finding: Finding, recorded: Any) -> None:
+        """Write the timeline and the file that replays it."""
+        from converge.recorder.timeline.page import page
+
+        self.out.mkdir(parents=True, exist_ok=True)
+        stem = re.sub(r"[^a-z0-9.]+", "-", finding.id.lower()).strip("-")[:100]
+        finding.replay = str(self.out / f"{stem}.json")
+        if recorded is not None:
+            finding.timeline = str(self.out / f"{stem}.html")
+            Path(finding.timeline).write_text(page(recorded), encoding="utf-8")
+        save(finding, self.settings, self.seed, Path(finding.replay))
+
+    # Beds.
+
+    def _bed(self, title: str) -> Bed:
+        return Bed(self.cluster, self.admin, self.settings, self.inputs, title)
+
+    @contextmanager
+    def _beds(self, title: str) -> Iterator[_Beds]:
+        beds = _Beds(self, title)
+        try:
+            yield beds
+        finally:
+            beds.drop()
+
+
+class _Beds:
+    """One bed for many cases, and a fresh one after each failure."""
+
+    def __init__(self, session: Session, title: str) -> None:
+        self.session = session
+        self.title = title
+        self.bed: Bed | None = None
+        self.made: AuditTarget | None = None
+
+    def target(self, learned: Learned) -> AuditTarget:
+        if self.bed is None or self.made is None:
+            self.session.room.enter()
+            try:
+                self.bed = self.session._bed(self.title)
+            except BaseException:
+                self.session.room.leave()
+                raise
+            self.made = AuditTarget(self.bed, self.session.sample, learned)
+        self.made.operator.exits = 0
+        return self.made
+
+    def asks_inside_pods(self) -> bool:
+        """Whether the operator asked for what runs inside a Pod, and got no answer."""
+        return self.bed is not None and "recorder" in self.bed.__dict__ and self.bed.kept.asks_inside_pods()
+
+    def recorded(self) -> Any:
+        return self.bed.kept.recorded() if self.bed else None
+
+    def drop(self) -> None:
+        bed, made = self.bed, self.made
+        self.bed = self.made = None  # first, because a signal may come while they are being closed
+        if bed is not None:
+            self.session.requests += bed.recorder.requests if "recorder" in bed.__dict__ else []
+            try:
+                made.close() if made else bed.close()
+            finally:
+                self.session.room.leave()
+
+
+def followed(edits: Sequence[Edit], row: Row) -> list[Edit]:
+    """The edits that the operator carries out, which other attacks use."""
+    good = {name for name, answer in row.answers if answer.startswith(FOLLOWED)}
+    return [each for each in edits if name_of(WALKS, {"path": each.path}) in good]
+
+
+def retract(finding: Finding, row: Row) -> None:
+    """This case, and no clean run, needs an answer from inside a Pod: whether the operator is right can't be told."""
+    row.findings.remove(finding)
+    row.answers.append((finding.id, ASKS_INSIDE))
+    for file in (finding.replay, finding.timeline):
+        if file:
+            Path(file).unlink(missing_ok=True)
+
+
+def unrest(attack: Attack, failure: Failure) -> bool:
+    """Whether a failure says no more than that the operator keeps writing."""
+    return attack.name in ("at-rest", "left-alone") or failure.expected == NO_MORE_WRITES
+
+
+def _line(error: BaseException) -> str:
+    text = " ".join(str(error).split()) or type(error).__name__
+    return f"{type(error).__name__}: {text[:300]}"

@@ -1,0 +1,112 @@
+"""The operator on its bed as the attacks see it: how to make an object, and what is wrong with one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from converge.audit import snapshot
+from converge.audit.bed import Bed
+from converge.audit.kept import KeptOperator
+from converge.audit.learn import KOPF_RETRIES, Learned
+from converge.audit.sample import Sample, renamed
+from converge.testing.attacks import until_right
+from converge.testing.attacks.every_request import EveryRequest, Reference
+from converge.testing.objects.custom_resource import CustomResource
+from converge.testing.verdicts.failure import Failure
+from converge.testing.verdicts.values import Difference
+from converge.testing.waits.waiting import eventually
+
+SILENCE = 6.0  # seconds without a sign of life after which a first look at a case ends; the second look takes longer
+
+
+class AuditTarget:
+    """An operator and its objects, judged by what was learned about it."""
+
+    def __init__(self, bed: Bed, sample: Sample, learned: Learned) -> None:
+        self.bed = bed
+        self.sample = sample
+        self.learned = learned
+        self._expected: dict[str, snapshot.Snapshot] = {}
+        #: Whether to wait for as long as an operator may take that looks around by the clock.
+        self.thorough = False
+        #: The requests of a clean object, once they are known.
+        self.followed: tuple[EveryRequest, Reference] | None = None
+        learned.prepare(bed.kept)
+        until_right.stop_waiting_hooks.append(self._hopeless)
+
+    def close(self) -> None:
+        until_right.stop_waiting_hooks.remove(self._hopeless)
+        self.bed.close()
+
+    def _hopeless(self) -> bool:
+        """Whether it has been silent for so long that it won't act by itself. kopf sleeps for a minute after errors."""
+        if not self.operator.running or (self.learned.on_kopf and self._failed_lately()):
+            return False
+        enough = self.learned.looks_again if self.thorough else SILENCE
+        return self.operator.silent_for() > max(enough, 3 * self.learned.quiet)
+
+    def _failed_lately(self) -> bool:
+        recorder = self.operator.recorder
+        lately = recorder.since(recorder.mark() - KOPF_RETRIES).requests
+        return any(each.fault or (each.status or 0) >= 400 for each in lately if each.resource)
+
+    @property
+    def operator(self) -> KeptOperator:
+        return self.bed.kept
+
+    @property
+    def kind(self) -> str:
+        return self.sample.kind
+
+    @property
+    def children(self) -> list[str]:
+        return self.learned.children
+
+    def started(self) -> KeptOperator:
+        """The operator, running."""
+        if not self.operator.running:
+            self.operator.start()
+        return self.operator
+
+    def make(self, name: str = "", **spec: Any) -> CustomResource:
+        """Create an object like the sample."""
+        return self.sample.make(self.bed.namespace, name, spec)
+
+    def running(self) -> CustomResource:
+        """An object that is as a clean one is, with the operator at rest."""
+        self.started()
+        app = self.make()
+        self.clean(app)
+        return app
+
+    def clean(self, app: CustomResource) -> None:
+        """Wait until an object is as a clean one; complain if it never is."""
+        eventually(lambda: self.wrong(app), "", within=self.learned.patience, when=f"{app} was created and left alone")
+        self.operator.settle(within=self.learned.patience)
+
+    def expect(self, app: CustomResource, wanted: snapshot.Snapshot) -> None:
+        """From now on this object should lead to something other than the sample does."""
+        self._expected[app.uid] = wanted
+
+    def wrong(self, app: CustomResource) -> str:
+        """How an object differs from a clean one, in words."""
+        found = self.differences(app)
+        return snapshot.in_words(found) if found else ""
+
+    def differences(self, app: CustomResource) -> list[Difference]:
+        wanted = self._expected.get(app.uid, self.learned.clean)
+        return self.learned.mask.differences(self.learned.look(app), wanted)
+
+    def edit(self, app: CustomResource, patch: dict[str, Any]) -> None:
+        """Change an object's spec. Where the patch has the sample's name, the object gets its own."""
+        app.edit(**renamed(patch, self.sample.name, app.name))
+
+    def child(self, app: CustomResource, key: str) -> tuple[str, str]:
+        """The kind and name of the child that a key of a snapshot means."""
+        kind, _, name = key.partition("/")
+        if kind not in self.learned.random_names:
+            return kind, name.replace("NAME", app.name)
+        found = [each for each in self.bed.namespace.list(kind) if snapshot.belongs(each, app)]
+        if not found:
+            raise Failure(when=f"{app} was created", expected=f"it has a {kind}", got="there is none")
+        return kind, str(found[0]["metadata"]["name"])

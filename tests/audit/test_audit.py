@@ -1,0 +1,187 @@
+"""Audits of the course's own operators: the bugs of lab 15 are found, right answers are left in peace."""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+import time
+
+import pytest
+import yaml
+
+from converge.audit.settings import AuditError
+from converge.operators.webapp import WEBAPP
+from converge.runtime import ApiError
+from converge.testing.waits.waiting import eventually
+from tests.audit.conftest import settings_for
+
+pytestmark = [pytest.mark.cluster, pytest.mark.slow, pytest.mark.timeout(900)]
+BUGS = "labs/15_chaos/chaos.py"
+RIGHT = "solutions/15_chaos/chaos.py"
+
+
+def found(report):
+    return {each.attack: each for each in report.findings if each.counts}
+
+
+def left_out(report):
+    return [each for row in report.rows for each in row.left_out]
+
+
+def test_a_state_between_two_writes_is_found_and_replayed(session, tmp_path):
+    report = session(settings_for(tmp_path, BUGS)).run(["killed-after"])
+    finding = found(report)["killed-after"]
+    assert "Service/NAME: missing" in finding.got
+    assert finding.failed == finding.tried == 2
+    from converge.audit import findings
+
+    settings, _, again = findings.load(tmp_path / "findings" / f"{finding.id.replace('/', '-')}.json")
+    assert found(session(settings).replay(again)), "the file replays it"
+
+
+def test_an_old_read_is_found(session, tmp_path):
+    assert "deployments" in found(session(settings_for(tmp_path, BUGS)).run(["old-cache"]))["old-cache"].got
+
+
+def test_a_path_through_the_specs_is_found(session, tmp_path):
+    report = session(settings_for(tmp_path, BUGS)).run(["walks"])
+    stays = {each.id: each.got for each in report.findings if each.counts}
+    assert "Deployment/NAME.metadata.labels.tier: 'front' (of a new one: nothing)" in stays["walks/labels-removed"]
+    assert "ports" in stays["walks/port"]
+
+
+def test_the_right_answer_has_no_findings(session, tmp_path):
+    quick = ["deletion", "killed-after", "walks", "child-deleted", "old-cache", "child-edited", "watches"]
+    report = session(settings_for(tmp_path, RIGHT)).run(quick)
+    assert not report.findings
+    assert not left_out(report)
+    assert report.learned.children == ["Deployment", "Service"]
+
+
+def test_lost_news_and_a_second_process_do_no_harm_to_the_right_answer(session, tmp_path):
+    report = session(settings_for(tmp_path, RIGHT)).run(["lost-news", "two-replicas"])
+    assert not report.findings
+    assert not left_out(report)
+
+
+def operator(tmp_path, reconcile):
+    """An operator of a few lines."""
+    file = tmp_path / "small.py"
+    file.write_text(
+        textwrap.dedent(
+            """
+            from converge.operators.webapp import WEBAPP
+
+            class Small:
+                def __init__(self, manager):
+                    self.client, self.webapps = manager.client, manager.cached(*WEBAPP)
+
+                def reconcile(self, request):
+                    webapp = self.webapps.get(request.name, request.namespace)
+                    if webapp is not None:
+                        self.act(webapp)
+
+                def act(self, webapp):
+            """
+        )
+        + textwrap.indent(textwrap.dedent(reconcile), " " * 8)
+        + textwrap.dedent(
+            """
+
+            def setup(manager):
+                manager.controller(Small(manager)).for_(*WEBAPP)
+            """
+        )
+    )
+    return settings_for(tmp_path, file)
+
+
+def test_a_write_that_changes_nothing_is_found_when_the_object_is_touched(session, tmp_path):
+    settings = operator(
+        tmp_path,
+        """
+        status = {"status": {"readyReplicas": 1}}
+        name, namespace = webapp["metadata"]["name"], webapp["metadata"]["namespace"]
+        self.client.patch(*WEBAPP, name, namespace, status, subresource="status")
+        """,
+    )
+    finding = found(session(settings).run(["at-rest"]))["at-rest"]
+    assert finding.id == "at-rest/touched"
+    assert "PATCH webapps/" in finding.got
+
+
+def test_a_second_process_that_makes_a_child_again_is_a_note(session, tmp_path):
+    """Names that the server makes up, and no leader election: two processes make two children."""
+    settings = operator(
+        tmp_path,
+        """
+        namespace, owner = webapp["metadata"]["namespace"], webapp["metadata"]
+        mine = [
+            each for each in self.client.list("v1", "ConfigMap", namespace)
+            if any(ref["uid"] == owner["uid"] for ref in each["metadata"].get("ownerReferences", []))
+        ]
+        if not mine:
+            reference = {"apiVersion": WEBAPP[0], "kind": WEBAPP[1], "name": owner["name"], "uid": owner["uid"]}
+            metadata = {"generateName": owner["name"] + "-", "namespace": namespace, "ownerReferences": [reference]}
+            self.client.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata})
+        """,
+    )
+    report = session(settings).run(["two-replicas", "left-alone"])
+    two = next(each for each in report.findings if each.attack == "two-replicas")
+    assert two.severity == "note"
+    assert "2 of them" in two.got or "2 ConfigMaps" in two.got
+    assert not report.failed
+
+
+def test_an_operator_that_never_touches_the_sample_is_one_sentence(session, tmp_path):
+    with pytest.raises(AuditError, match="never touches the sample"):
+        session(operator(tmp_path, "pass")).run()
+
+
+def test_a_command_that_dies_is_one_sentence(session, tmp_path):
+    from dataclasses import replace
+
+    settings = replace(settings_for(tmp_path, RIGHT), command=(sys.executable, "-c", "print('no'); exit(3)"))
+    with pytest.raises(AuditError, match="exited with status 3"):
+        session(settings).run()
+
+
+def test_a_webhook_that_is_not_there_is_one_sentence(session, tmp_path):
+    settings = settings_for(tmp_path, RIGHT)
+    settings.sample.write_text(settings.sample.read_text().replace("name: shop", "name: shop, labels: {hooked: audit}"))
+    made = session(settings)
+    rule = {"apiGroups": ["converge.example"], "apiVersions": ["*"], "operations": ["CREATE"], "resources": ["webapps"]}
+    hook = {
+        "name": "nobody.audit.example",
+        "rules": [rule],
+        "objectSelector": {"matchLabels": {"hooked": "audit"}},  # nobody else's objects
+        "clientConfig": {"url": "https://127.0.0.1:1/validate"},
+        "admissionReviewVersions": ["v1"],
+        "sideEffects": "None",
+    }
+    api, kind, name = "admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration", "nobody.audit.example"
+    made.admin.create({"apiVersion": api, "kind": kind, "metadata": {"name": name}, "webhooks": [hook]})
+
+    def in_force():  # the server hears of the configuration by a watch
+        body = yaml.safe_load(settings.sample.read_text())
+        body["metadata"] |= {"name": f"probe-{time.monotonic_ns()}", "namespace": "default"}
+        try:
+            made.admin.create(body)
+        except ApiError:
+            return True
+        made.admin.delete(*WEBAPP, body["metadata"]["name"], "default")
+        return False
+
+    try:
+        assert eventually(in_force)
+        with pytest.raises(AuditError, match=r"A webhook that isn't there: .*nobody.audit.example"):
+            made.run()
+    finally:
+        made.admin.delete(api, kind, name)
+
+
+def test_a_sample_that_the_server_refuses_is_one_sentence(session, tmp_path):
+    settings = settings_for(tmp_path, RIGHT)
+    settings.sample.write_text(settings.sample.read_text().replace("replicas: 1", "replicas: many"))
+    with pytest.raises(AuditError, match="doesn't fit its CRD"):
+        session(settings).run()

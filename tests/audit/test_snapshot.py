@@ -1,0 +1,130 @@
+"""Two clean runs never agree on everything: what differs is masked, what is wrong is not."""
+
+from __future__ import annotations
+
+from converge.audit.snapshot import Mask, random_kinds, shape
+from converge.testing.objects.custom_resource import CustomResource
+
+
+class Here:
+    """A namespace that is only a name."""
+
+    def __str__(self):
+        return "team-1"
+
+
+def app(name="shop", uid="u-1"):
+    return CustomResource(Here(), {"kind": "Shop", "metadata": {"name": name, "uid": uid}, "spec": {}})
+
+
+def child(kind, name, owner="shop", **parts):
+    owners = [{"kind": "Shop", "name": owner, "uid": f"uid-of-{owner}"}]
+    metadata = {"name": name, "uid": "x", "resourceVersion": "7", "namespace": "team-1", "ownerReferences": owners}
+    return {"apiVersion": "v1", "kind": kind, "metadata": metadata, **parts}
+
+
+def own(generation=1, finalizers=(), **status):
+    return {"metadata": {"name": "shop", "generation": generation, "finalizers": list(finalizers)}, "status": status}
+
+
+def test_names_uids_and_versions_tell_objects_apart_and_nothing_else():
+    one = shape(app("shop"), {"ConfigMap": [child("ConfigMap", "shop-a", data={"url": "http://shop"})], "": []})
+    two = shape(
+        app("other"), {"ConfigMap": [child("ConfigMap", "other-a", "other", data={"url": "http://other"})], "": []}
+    )
+    assert one == two
+    assert list(one) == ["ConfigMap/NAME-a"]
+
+
+def test_what_clean_runs_disagree_on_is_masked():
+    def secret(value):
+        return shape(app(), {"Secret": [child("Secret", "shop", data={"password": value, "user": "admin"})], "": []})
+
+    mask = Mask()
+    mask.learn(secret("a"), secret("b"))
+    assert mask.paths == {"Secret/NAME.data.password"}
+    assert not mask.differences(secret("c"), secret("a"))
+    changed = secret("c")
+    changed["Secret/NAME"]["data"]["user"] = "root"
+    assert [each.path for each in mask.differences(changed, secret("a"))] == ["Secret/NAME.data.user"]
+
+
+def test_a_missing_child_and_one_too_many_are_differences():
+    there = {"Service/NAME": {"spec": {}}, "Shop": {}}
+    gone = {"Shop": {}}
+    assert [(each.path, each.got) for each in Mask().differences(gone, there)] == [("Service/NAME", "missing")]
+    assert [(each.path, each.got) for each in Mask().differences(there, gone)] == [("Service/NAME", "there")]
+
+
+def test_children_with_random_names_are_counted_and_compared_in_any_order():
+    def pods(*names, image="a"):
+        return shape(app(), {"Pod": [child("Pod", name, spec={"image": image}) for name in names], "": []}, {"Pod"})
+
+    one = shape(app(), {"Pod": [child("Pod", "shop-x1")], "": []})
+    assert random_kinds(one, shape(app(), {"Pod": [child("Pod", "shop-y2")], "": []})) == {"Pod"}
+    assert pods("shop-x", "shop-y") == pods("shop-b", "shop-a")
+    assert [each.got for each in Mask().differences(pods("a", "b", "c"), pods("a", "b"))] == ["3 of them"]
+    assert Mask().differences(pods("a", image="b"), pods("a"))
+
+
+def test_a_status_that_is_older_than_the_spec_says_so():
+    def status(generation, observed):
+        return shape(app(), {"": [own(generation, observedGeneration=observed, ready=1)]})
+
+    assert status(1, 1) == status(4, 4)
+    assert [each.path for each in Mask().differences(status(2, 1), status(1, 1))] == ["Shop.status.observedGeneration"]
+
+
+def test_times_are_no_state():
+    assert shape(app(), {"": [own(lastUpdateTime="now")]}) == shape(app(), {"": [own(lastUpdateTime="then")]})
+
+
+def test_ports_and_containers_are_compared_by_name_in_any_order():
+    def service(*names):
+        ports = [{"name": name, "port": len(name)} for name in names]
+        return shape(app(), {"Service": [child("Service", "shop", spec={"ports": ports})], "": []})
+
+    assert service("http", "metrics") == service("metrics", "http")
+    assert service("http") != service("metrics")
+
+
+def test_conditions_come_in_any_order():
+    ready, synced = {"type": "Ready", "status": "True"}, {"type": "Synced", "status": "True"}
+    one, other = (shape(app(), {"": [own(conditions=list(each))]}) for each in ((ready, synced), (synced, ready)))
+    assert one == other
+
+
+def test_a_condition_about_an_exec_that_nobody_answers_is_masked():
+    """It's `Success` until the operator has tried, and `Failed` until it tries again."""
+
+    def shot(ready, **condition):
+        return shape(app(), {"": [own(conditions=[ready, {"type": "Reconciled", **condition}])]})
+
+    failed = {"status": "False", "message": "feature flags: error dialing backend: dial tcp :10250: refused"}
+    ready, not_ready = {"type": "Ready", "status": "True"}, {"type": "Ready", "status": "False"}
+    mask = Mask()
+    mask.learn_unanswered(shot(ready, **failed))
+    assert mask.paths == {"Shop.status.conditions[1]"}
+    assert not mask.differences(shot(ready, status="True", message="all done"), shot(ready, **failed))
+    assert mask.differences(shot(not_ready, **failed), shot(ready, **failed))
+
+
+def test_when_pods_were_restarted_is_no_difference():
+    """An operator that heals the configuration of its Pods restarts them, and notes when."""
+
+    def template(**annotations):
+        spec = {"template": {"metadata": {"annotations": annotations} if annotations else {}}}
+        return shape(app(), {"StatefulSet": [child("StatefulSet", "shop", spec=spec)], "": []})
+
+    assert not Mask().differences(template(restartedAt="2026-11-18T11:53:39Z"), template())
+    assert not Mask().differences(template(restartedAt="2026-11-18T11:53:39.5+01:00", a="b"), template(a="b"))
+    assert Mask().differences(template(checksum="2026"), template())
+
+
+def test_a_status_that_is_up_to_date_is_never_wrong():
+    says, silent, old = (
+        shape(app(), {"": [own(2, **each)]}) for each in ({"observedGeneration": 2}, {}, {"observedGeneration": 1})
+    )
+    assert not Mask().differences(says, silent)
+    assert Mask().differences(old, silent)
+    assert Mask().differences(old, says)
