@@ -1,0 +1,83 @@
+"""The results of a class on disk: one file per student and lab, each written whole.
+
+    DIR/results/06_idempotency/ada.json      everything that is known
+    DIR/results/06_idempotency/ada~2.json    the same of a second attempt
+
+Only these files count. What else there is in DIR, `reports` makes again from them.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from converge.files import write_whole
+from converge.grader.checks.verdict import Status
+from converge.grader.course import Lab
+from converge.grader.course.course_toml import CourseError
+from converge.grader.course.results import CheckResult, LabResult, expected
+
+MOST_ATTEMPTS = 3  # at a submission whose grading ends in an error of ours
+FIELDS = {"lab", "title", "against", "checks", "seconds", "trouble"}
+
+
+class Store:
+    """The directory of one class."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def path(self, key: str, lab: Lab) -> Path:
+        return self.folder / "results" / lab.slug / f"{key}.json"
+
+    def read(self, key: str, lab: Lab) -> LabResult | None:
+        stored = self._stored(key, lab)
+        return from_json(stored) if stored else None
+
+    def _stored(self, key: str, lab: Lab) -> dict[str, Any]:
+        path = self.path(key, lab)
+        try:
+            stored = json.loads(path.read_text(encoding="utf-8"))
+            from_json(stored)
+        except FileNotFoundError:
+            return {}
+        except (ValueError, TypeError, KeyError) as error:
+            raise CourseError(f"{path} isn't a result ({error}); delete it, and it is graded again") from None
+        return dict(stored)
+
+    def note(self, key: str, lab: Lab) -> str:
+        """Why someone should look at what was handed in; empty if there is no reason."""
+        return str(self._stored(key, lab).get("note", ""))
+
+    def write(self, key: str, lab: Lab, result: LabResult, note: str = "") -> None:
+        attempts = self._stored(key, lab).get("attempts", 0) + 1
+        stored = {**result.to_json(), "student": key.partition("~")[0], "attempts": attempts, "note": note}
+        write_whole(self.path(key, lab), json.dumps(stored, indent=2) + "\n")
+
+    def is_done(self, key: str, lab: Lab) -> bool:
+        """Whether there is a result, and it says something about the student rather than about us."""
+        stored = self._stored(key, lab)
+        return bool(stored) and (stored["attempts"] >= MOST_ATTEMPTS or not from_json(stored).is_ours)
+
+    def merge(self, key: str, lab: Lab, part: LabResult) -> LabResult:
+        """The stored result, or one of a lab never graded, with some of its checks as `part` has them."""
+        whole = self.read(key, lab)
+        if whole is None:
+            checks = [expected(lab, each) for each in lab.checks]
+            whole = LabResult(lab.slug, lab.title, part.against, checks, 0.0)
+        new = {check.name: check for check in part.checks}
+        for check in part.checks:
+            check.same_as = ""  # it may point at a check of another run
+        whole.checks = [new.get(check.name, check) for check in whole.checks]
+        whole.trouble = part.trouble
+        return whole
+
+
+def from_json(stored: dict[str, Any]) -> LabResult:
+    made = {key: stored[key] for key in FIELDS}
+    checks = []
+    for entry in made.pop("checks"):
+        entry = {key: value for key, value in entry.items() if key != "points"}
+        checks.append(CheckResult(**{**entry, "status": Status(entry["status"])}))
+    return LabResult(checks=checks, **made)

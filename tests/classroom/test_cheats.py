@@ -1,0 +1,227 @@
+"""Every attack in `cheats`, graded as one class: none earns more than it says, and none touches what it may not.
+
+A cheat says GOT when it has got what it must not get. Here that ends it with an exception, which a result shows.
+"""
+
+import hashlib
+import json
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import psutil
+import pytest
+
+from converge.classroom import grading, reports, roster
+from converge.classroom.grading import Piece
+from converge.classroom.policy import Policy
+from converge.classroom.store import Store
+from converge.grader import course as courses
+from converge.grader.checks.verdict import Status
+from converge.testing.sandbox import jail
+from converge.testing.waits.waiting import eventually
+
+pytestmark = [
+    pytest.mark.cluster,
+    pytest.mark.xdist_group("cheats"),  # one worker grades them all, for all of these tests
+    pytest.mark.timeout(600),
+    pytest.mark.skipif(bool(jail.refusal()), reason=f"not run: {jail.refusal()}"),
+]
+
+HERE = Path(__file__).parent
+COURSE = courses.load()
+CHEATS = {path.stem: path for path in sorted((HERE / "cheats").glob("*.py"))}
+# The attacks that `converge check` has to survive as well.
+FOLDER = HERE.parent / "grader" / "cheats"
+OLDER = {path.parent.name: path for path in sorted(FOLDER.glob("*/workqueue.py"))}
+CHECK = {"03": "test_keys_come_out_in_order", "01": "test_a_webapp_gets_a_deployment"}
+HONEST = ("aaa-first", "zzz-last")
+SAY_GOT = """
+import builtins
+
+
+def print(*words):
+    if "GOT" in words:
+        raise RuntimeError(repr(words))
+    builtins.print(*words)
+"""
+WRONG = """
+
+class WorkQueue:
+    def __init__(self, **options):
+        pass
+
+    def __len__(self):
+        return 99
+
+    def add(self, key):
+        pass
+
+    def get(self, timeout=None):
+        return "wrong"
+
+    def done(self, key):
+        pass
+"""
+BEFORE_IT = """
+setup_of_the_solution = setup
+
+
+def setup(manager):
+    attack(manager.client)
+    setup_of_the_solution(manager)
+"""
+CONTROL = {"control-03": ("03", "print('GOT', 1)\n" + WRONG), "control-01": ("01", "print('GOT', 1)\n")}
+
+
+def said(path, word, otherwise=""):
+    """What the header of a cheat says."""
+    found = re.search(rf"^{word}: (.*)$", path.read_text().partition('"""\n')[0], re.MULTILINE)
+    return found[1] if found else otherwise
+
+
+def lab_of(name):
+    return COURSE.find(said(CHEATS[name], "Lab") if name in CHEATS else "03")
+
+
+def check_of(name):
+    lab = lab_of(name)
+    return lab.check(said(CHEATS[name], "Check", CHECK[lab.number]) if name in CHEATS else CHECK[lab.number])
+
+
+def text_of(name):
+    """What is handed in: the cheat, and after it a queue that is wrong in every way, or an operator that is right."""
+    text = {**CHEATS, **OLDER}[name].read_text()
+    header, quotes, code = text.partition('"""\n')
+    if name in CHEATS:
+        text = header + quotes + SAY_GOT + code
+    if lab_of(name).number == "01":
+        return text + lab_of(name).solution.read_text().partition('"""\n')[2] + BEFORE_IT
+    return text if "WorkQueue" in code else text + WRONG
+
+
+def digest():
+    """One number for all that a submission must not change in the course."""
+    folders = [COURSE.root / name for name in ("src", "solutions", "tests/labs", "labs", "crds")]
+    made = hashlib.sha256()
+    for path in sorted(each for folder in folders for each in folder.rglob("*") if each.is_file()):
+        if "__pycache__" not in str(path):
+            made.update(str(path).encode() + path.read_bytes())
+    return made.hexdigest()
+
+
+@pytest.fixture(scope="module")
+def graded(tmp_path_factory):
+    """The class, graded once: the store, and what the machine looked like before."""
+    top = tmp_path_factory.mktemp("cheats")
+    pieces = []
+
+    def hand_in(student, lab, text, check):
+        folder = top / "handed-in" / student
+        folder.mkdir(parents=True)
+        (folder / lab.file).write_text(text)
+        pieces.append(Piece(roster.Submission(student, folder), lab, (check,)))
+
+    for honest in HONEST[:1]:
+        for number, name in CHECK.items():
+            lab = COURSE.find(number)
+            hand_in(f"{honest}-{number}", lab, lab.solution.read_text(), lab.check(name))
+    for name in (*CHEATS, *OLDER):
+        hand_in(name, lab_of(name), text_of(name), check_of(name))
+    for name, (number, text) in CONTROL.items():
+        hand_in(name, COURSE.find(number), SAY_GOT + text, COURSE.find(number).check(CHECK[number]))
+    for honest in HONEST[1:]:
+        for number, name in CHECK.items():
+            lab = COURSE.find(number)
+            hand_in(f"{honest}-{number}", lab, lab.solution.read_text(), lab.check(name))
+    store = Store(top / "graded")
+    canary = subprocess.Popen(["sleep", "4000"])
+    before = digest()
+    patch = pytest.MonkeyPatch()
+    patch.setattr(grading, "AT_ONCE", len(pieces))
+    patch.setattr(grading.tempfile, "tempdir", str(top))
+    patch.setenv("CANARY_TOKEN", "secret")
+    try:
+        grading.grade(COURSE, store, pieces, lambda piece, result: None)
+        yield store, pieces, before, canary, top
+    finally:
+        patch.undo()
+        canary.kill()
+        canary.wait()
+
+
+def result_of(graded, student):
+    store, pieces, *_ = graded
+    piece = next(piece for piece in pieces if piece.submission.student == student)
+    return store.read(student, piece.lab).find(piece.only[0].name), store.read(student, piece.lab)
+
+
+@pytest.mark.parametrize("name", [*CHEATS, *OLDER])
+def test_an_attack_earns_no_more_than_it_says_and_gets_nothing(graded, name):
+    check, whole = result_of(graded, name)
+    earns = said(CHEATS[name], "Earns") if name in CHEATS else "nothing"
+    looked_at = graded[0].note(name, lab_of(name))
+    if earns == "nothing":
+        assert check.points == 0
+    elif earns == "a note for the instructor":
+        assert check.points == 0 or looked_at
+    else:
+        assert check.passed, check.parts
+    assert check.status is not Status.ERROR
+    assert not whole.trouble
+    assert "GOT" not in json.dumps(check.parts), check.parts
+    assert len(json.dumps(check.parts)) < 40_000
+
+
+@pytest.mark.parametrize("name", CHEATS)
+def test_an_attack_says_what_it_is(name):
+    header = CHEATS[name].read_text().partition('"""\n')[0]
+    assert header.startswith('"""Tries to ')
+    assert all(said(CHEATS[name], word) for word in ("Lab", "Earns", "May not touch"))
+
+
+@pytest.mark.parametrize("name", CONTROL)
+def test_what_an_attack_gets_would_be_seen(graded, name):
+    assert "GOT" in json.dumps(result_of(graded, name)[0].parts)
+
+
+@pytest.mark.parametrize("student", [f"{name}-{number}" for name in HONEST for number in CHECK])
+def test_honest_work_in_the_same_class_gets_its_points(graded, student):
+    check, _ = result_of(graded, student)
+    assert check.passed, check.parts
+
+
+def test_nothing_is_left(graded):
+    _, _, before, canary, top = graded
+    assert digest() == before
+    assert canary.poll() is None
+
+    def running():
+        lines = [" ".join(each.info["cmdline"] or ()) for each in psutil.process_iter(["cmdline"])]
+        return [line for line in lines if "cheat-daemon" in line or (str(top) in line and "bwrap" in line)]
+
+    assert eventually(lambda: not running(), within=10), running()
+    assert str(top) not in Path("/proc/self/mountinfo").read_text()
+    assert "1129726792" not in Path("/proc/sysvipc/shm").read_text()  # the key of leaves_shared_memory
+    assert sorted(each.name for each in top.iterdir()) == ["graded", "handed-in"]
+    for folder in ("/tmp", "/dev/shm", "/var/tmp"):
+        assert not {"cheat", "memory", "filler"} & set(os.listdir(folder))  # noqa: PTH208
+
+
+def test_nothing_is_left_in_the_cluster(graded, admin):
+    def held():
+        return [each for each in admin.list("apps/v1", "Deployment") if each["metadata"]["name"] == "held"]
+
+    assert eventually(lambda: not held(), within=30)
+
+
+def test_the_instructor_is_told_whom_to_look_at(graded):
+    store, pieces, *_ = graded
+    lab = COURSE.find("03")
+    found = [piece.submission for piece in pieces if piece.lab.slug == lab.slug]
+    table = reports.class_table([lab], reports.marks_of(store, found, [lab], Policy(), {}))
+    assert "takes_the_tools_from_memory" in table
+    [line] = [line for line in table.splitlines() if line.startswith("takes_the_tools_from_memory")]
+    assert "look at line" in line
+    assert not [line for line in table.splitlines() if line.startswith(HONEST) and "look at line" in line]

@@ -1,0 +1,211 @@
+"""A class with hostile students in it: each earns what its work is worth, and no one else notices."""
+
+import shutil
+import tempfile
+import zipfile
+from pathlib import Path
+
+import psutil
+import pytest
+
+from converge.classroom import grading, reports, roster
+from converge.classroom.grading import Piece
+from converge.classroom.policy import Policy
+from converge.classroom.store import Store
+from converge.grader import course as courses
+from converge.testing.sandbox import jail
+
+pytestmark = pytest.mark.xdist_group("class")  # one worker grades the class, for all of these tests
+
+CHEATS = Path(__file__).parents[1] / "grader" / "cheats"
+CHECKS = ("test_duplicate_adds_collapse", "test_keys_come_out_in_order")
+WRONG = """
+import glob, os, signal
+class WorkQueue:
+    def __init__(self, **options): pass
+    def __len__(self): return 99
+    def add(self, key): pass
+    def get(self, timeout=None): return "wrong"
+    def done(self, key): pass
+"""
+VERDICT = '{"name": "%s", "job": %d, "phase": "teardown", "status": "passed", "parts": {}, "seconds": 0}\\n'
+OWN = {
+    "forges-the-stream": WRONG + f"LINES = [{VERDICT!r} % (name, task) for name in {CHECKS!r} for task in range(30)]\n"
+    "for path in glob.glob('/proc/[0-9]*/fd/*'):\n"
+    "    try:\n        with open(path, 'w') as file:\n            file.write(''.join(LINES))\n"
+    "    except OSError:\n        pass\n",
+    "kills-everything": WRONG + "if os.getpid() < 50:  # in a jail; never on a developer's machine\n"
+    "    os.kill(-1, signal.SIGKILL)\n",
+    "copies-the-solution": "from converge.files import package_root\n"
+    "exec((package_root() / 'solutions' / '03_workqueue' / 'workqueue.py').read_text())\n",
+    "edits-the-grader": WRONG + "import converge.grader.checks.expect as it\n"
+    "open(it.__file__, 'a').write('\\ndef expect(*a, **k): pass\\n')\n",
+    "does-not-parse": "class WorkQueue(:\n",
+}
+CHEATED = ("05_patched_reports", "06_rewritten_checks", "09_shadow_modules", "12_rewritten_results", "16_daemon")
+HONEST = ("ada", "zoe")  # before and after the others
+
+
+@pytest.fixture(scope="module")
+def lab():
+    return courses.load().find("03")
+
+
+@pytest.fixture(scope="module")
+def graded(lab, tmp_path_factory):
+    """One class in which nearly all cheat, graded once; the results by student."""
+    if why := jail.refusal():
+        pytest.skip(f"not run: {why}")
+    top = tmp_path_factory.mktemp("class")
+    handed_in = top / "handed-in"
+    for student, text in OWN.items():
+        (handed_in / student).mkdir(parents=True)
+        (handed_in / student / lab.file).write_text(text)
+    for name in CHEATED:
+        shutil.copytree(CHEATS / name, handed_in / name)
+    (handed_in / "ada" / lab.slug).mkdir(parents=True)
+    shutil.copy(lab.solution, handed_in / "ada" / lab.slug / lab.file)
+    with zipfile.ZipFile(handed_in / "zoe.zip", "w") as archive:
+        archive.write(lab.solution, f"work/labs/{lab.slug}/{lab.file}")
+    (handed_in / "links").mkdir()
+    (handed_in / "links" / lab.file).symlink_to(lab.solution)
+    store = Store(top / "graded")
+    found = roster.find([handed_in])
+    only = tuple(lab.check(name) for name in CHECKS)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tempfile, "tempdir", str(top))  # another worker of pytest may be grading a class of its own
+        grading.grade(courses.load(), store, [Piece(each, lab, only) for each in found], lambda piece, result: None)
+    report(store, found, lab)
+    return store, {each.student: store.read(each.student, lab) for each in found}
+
+
+def report(store, found, lab):
+    reports.write(store.folder, [lab], reports.marks_of(store, found, [lab], Policy(), {}))
+
+
+def earned(result):
+    return [result.find(name).points for name in CHECKS]
+
+
+@pytest.mark.parametrize("student", [*OWN, *CHEATED, "links"])
+def test_a_cheat_earns_nothing(graded, student):
+    _, results = graded
+    assert earned(results[student]) == [0, 0]
+    assert not results[student].trouble
+
+
+@pytest.mark.parametrize("student", HONEST)
+def test_honest_work_in_the_same_class_gets_its_points(graded, lab, student):
+    _, results = graded
+    assert earned(results[student]) == [lab.check(name).points for name in CHECKS]
+
+
+def test_nothing_is_left_running(graded):
+    store, _ = graded
+    running = [" ".join(each.info["cmdline"] or ()) for each in psutil.process_iter(["cmdline"])]
+    assert not [line for line in running if "jailer.py" in line and str(store.folder.parent) in line]
+
+
+def test_the_tables_and_pages_are_there(graded):
+    store, results = graded
+    lines = (store.folder / "class.csv").read_text().splitlines()
+    assert lines[0] == "student,03_workqueue,points,max_points,note"
+    assert len(lines) == 1 + len(results)
+    assert {each.stem for each in (store.folder / "pages").iterdir()} == set(results)
+    assert (store.folder / "checks.csv").read_text().startswith("check,title,graded,passed,failed\n")
+
+
+# Without any process: what is graded, and what is kept.
+
+
+def fake(monkeypatch, passes):
+    """A grader that has an opinion and no processes; returns what it was asked."""
+    asked = []
+
+    def run(course, jobs, on_result):
+        for number, job in enumerate(jobs):
+            asked.append((job.lab.slug, [facts.name for facts in job.facts]))
+            result = grading.refused(Piece(roster.Submission("x", None), job.lab, job.only), "wrong")
+            for check in result.checks:
+                check.status = grading.Status.PASSED if passes(check) else check.status
+            on_result(number, result)
+
+    monkeypatch.setattr(grading, "run", run)
+    return asked
+
+
+def class_of(folder, lab, *students):
+    for student in students:
+        (folder / student).mkdir(parents=True)
+        (folder / student / lab.file).write_text("pass\n")
+    return roster.find([folder])
+
+
+def test_what_has_a_result_is_not_graded_again(monkeypatch, tmp_path, lab):
+    asked = fake(monkeypatch, lambda check: True)
+    found = class_of(tmp_path / "in", lab, "ada", "bob")
+    store, course = Store(tmp_path / "out"), courses.load()
+    grading.grade(course, store, grading.pieces(store, found[:1], [lab], {}), lambda piece, result: None)
+    left = grading.pieces(store, found, [lab], {})
+    assert [piece.submission.student for piece in left] == ["bob"]
+    assert len(asked) == 1
+
+
+def test_a_result_that_blames_the_grader_is_graded_again_but_not_forever(tmp_path, lab):
+    store, [ada] = Store(tmp_path / "out"), class_of(tmp_path / "in", lab, "ada")
+    broken = grading.refused(Piece(ada, lab), "")
+    broken.trouble = "pytest ended with status 3"
+    for _ in range(3):
+        assert grading.pieces(store, [ada], [lab], {})
+        store.write("ada", lab, broken)
+    assert not grading.pieces(store, [ada], [lab], {})
+
+
+def test_one_check_can_be_graded_again(monkeypatch, tmp_path, lab):
+    found = class_of(tmp_path / "in", lab, "ada")
+    store, course = Store(tmp_path / "out"), courses.load()
+    fake(monkeypatch, lambda check: check.name != lab.checks[1].name)
+    grading.grade(course, store, grading.pieces(store, found, [lab], {}), lambda piece, result: None)
+    asked = fake(monkeypatch, lambda check: True)
+    only = {lab: (lab.checks[1],)}
+    grading.grade(course, store, grading.pieces(store, found, [lab], only), lambda piece, result: None)
+    assert asked == [(lab.slug, [lab.checks[1].name])]
+    assert store.read("ada", lab).passed
+
+
+def test_a_student_without_work_gets_nothing_and_is_in_the_table(monkeypatch, tmp_path, lab):
+    fake(monkeypatch, lambda check: True)
+    class_of(tmp_path / "in", lab, "ada")
+    (tmp_path / "roster.csv").write_text("name,email\nAda,ada\nEve,eve\n")
+    found = roster.find([tmp_path / "in"], tmp_path / "roster.csv")
+    store = Store(tmp_path / "out")
+    grading.grade(courses.load(), store, grading.pieces(store, found, [lab], {}), lambda piece, result: None)
+    report(store, found, lab)
+    table = (tmp_path / "out" / "class.csv").read_text().splitlines()
+    assert table[1:] == [f"ada,{lab.points},{lab.points},{lab.points},", f"eve,0,0,{lab.points},"]
+
+
+def test_a_broken_zip_is_that_student_s_problem(tmp_path, lab):
+    (tmp_path / "eve.zip").write_text("not a zip")
+    [eve] = roster.find([tmp_path])
+    assert "can't be read" in eve.copy(lab, tmp_path / "copy")
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (lambda top: top / "nowhere", "There is no"),
+        (lambda top: top, "no directory and no zip"),
+        (lambda top: (top / "a b").mkdir() or top, "can't be a student's name"),
+    ],
+)
+def test_bad_input_gets_one_line(make, says, tmp_path):
+    with pytest.raises(courses.CourseError, match=says) as error:
+        roster.find([make(tmp_path)])
+    assert "\n" not in str(error.value)
+
+
+def test_a_formula_in_a_name_is_only_text(tmp_path, lab):
+    store, found = Store(tmp_path / "out"), class_of(tmp_path / "in", lab, "+1")
+    report(store, found, lab)
+    assert "\n'+1," in (tmp_path / "out" / "class.csv").read_text()
