@@ -1,7 +1,8 @@
 """``python -m benchmarks [NAME …]``: run all benchmarks, or those named, and write down what they found.
 
 ``results.json`` is a list of ``{name, value, unit, bar, met, command}``; ``RESULTS.md`` is the same for readers. Rows
-of benchmarks that were not run now are kept, so one can be measured again by itself.
+of benchmarks that were not run now are kept, so one can be measured again by itself. One that has ``PARTS`` can be run
+in parts: ``scale:10000`` keeps the rows of its other parts.
 """
 
 import argparse
@@ -30,6 +31,13 @@ def names() -> list[str]:
 
 def _module(name: str):
     return importlib.import_module(f"benchmarks.{name}")
+
+
+def parts(name: str) -> list[str]:
+    """A benchmark as it is run, in parts if it has any: what was measured before an interruption is kept."""
+    if ":" in name:
+        return [name]
+    return [f"{name}:{part}" for part in getattr(_module(name), "PARTS", ())] or [name]
 
 
 def command_of(name: str) -> str:
@@ -62,12 +70,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Run benchmarks and keep their results.")
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"any of {', '.join(names())}; all when none is named")
     chosen = parser.parse_args().names or names()
-    for name in chosen:
+    for one in [part for name in chosen for part in parts(name)]:
+        name, _, part = one.partition(":")
         started, load = time.monotonic(), os.getloadavg()[0]
-        say(f"== {name} (load {load:.1f})")
-        fresh = _module(name).run()
-        rows = [row for row in read() if row.command != command_of(name)] + fresh
-        order = [command_of(one) for one in names()]
+        say(f"== {one} (load {load:.1f})")
+        kept = read()
+        if part:
+            fresh = _module(name).run(part)
+            renewed = {row.name for row in fresh}
+            kept = [row for row in kept if row.name not in renewed]
+        else:
+            fresh = _module(name).run()
+            kept = [row for row in kept if row.command != command_of(name)]
+        order = [command_of(each) for each in names()]
+        rows = kept + fresh
         write(sorted(rows, key=lambda row: order.index(row.command) if row.command in order else len(order)))
         say(f"{table(fresh)}\n   {time.monotonic() - started:.0f} s\n")
 

@@ -84,8 +84,8 @@ class Arena:
     def requests(self, account: str) -> Counter[str]:
         """How many requests the account has sent so far: read, watch, write and other."""
         answer = self.client.connection.stream("/metrics", {}, asked="read metrics", read_timeout=30)
-        metrics = answer.read().decode()
-        answer.release_conn()
+        metrics = b"".join(answer.stream()).decode()
+        answer.close()
         return Counter({flow: int(float(count)) for who, flow, count in _DISPATCHED.findall(metrics) if who == account})
 
     def settle(self, account: str, quiet: float = 2.0) -> None:

@@ -19,9 +19,8 @@ import yaml
 
 from benchmarks import golang
 from benchmarks.rows import Row, at_most, figure, main, say
-from converge.cluster import programs
+from converge.cluster import bootstrap, programs
 from converge.cluster.directories import STATE_VARIABLE
-from converge.cluster.furniture import furnish
 from converge.runtime import Client
 
 COMMAND = "python -m benchmarks.cluster"
@@ -32,7 +31,7 @@ CONVERGE = Path(sys.executable).parent / "converge"
 
 
 def run() -> list[Row]:
-    paths = programs.obtain(programs.LOCAL, lambda _: None)
+    paths = programs.obtain((*programs.LOCAL, "kubectl"), lambda _: None)
     kwokctl = golang.build(golang.KWOKCTL_MODULE, "sigs.k8s.io/kwok/cmd/kwokctl", "kwokctl")
     ours: list[float] = []
     theirs: list[float] = []
@@ -95,7 +94,9 @@ def start_kwokctl(kwokctl: Path, paths: dict[str, Path], home: Path) -> tuple[fl
         began = time.monotonic()
         subprocess.run(create, env=environment, check=True, capture_output=True)
         created = time.monotonic() - began
-        furnish(Client(kubeconfig=str(home / "kubeconfig"), patience=0))
+        client = Client(kubeconfig=str(home / "kubeconfig"), patience=0)
+        bootstrap.until("the course's kinds", lambda: bootstrap.install(client), within=60)
+        bootstrap.wait_until_fit(client)
         return created, time.monotonic() - began
     finally:
         subprocess.run([str(kwokctl), "delete", *which], env=environment, check=True, capture_output=True)

@@ -14,9 +14,9 @@ import psutil
 
 from benchmarks import golang, webapps
 from benchmarks.arena import Arena
-from converge.cluster.directories import course_dir
+from converge.files import package_root
 
-OPERATORS = course_dir() / "benchmarks" / "operators"
+OPERATORS = package_root() / "benchmarks" / "operators"
 OURS, KOPF, GO = CONTENDERS = ("converge", "kopf", "controller-runtime")
 
 
@@ -27,7 +27,7 @@ def prepare() -> None:
 
 @cache
 def _go_operator() -> Path:
-    return golang.build(golang.OPERATOR_MODULE, "./operator", "webapp-operator")
+    return golang.build(golang.COURSE_MODULE, "./benchmark", "webapp-operator")
 
 
 def _command(contender: str, namespace: str) -> list[str]:

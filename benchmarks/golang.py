@@ -8,19 +8,20 @@ import subprocess
 from pathlib import Path
 
 from converge.cluster.build import compiler_for
-from converge.cluster.directories import cache_dir, course_dir
+from converge.cluster.directories import cache_dir
+from converge.files import package_root
 
-OPERATOR_MODULE = course_dir() / "benchmarks" / "controller-runtime"
-KWOKCTL_MODULE = course_dir() / "benchmarks" / "kwokctl"
+COURSE_MODULE = package_root() / "go"
+KWOKCTL_MODULE = package_root() / "benchmarks" / "kwokctl"
 
 
 def _home() -> Path:
     return cache_dir() / "go-tabs"
 
 
-def go(module: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run ``go`` in a module, with exactly the versions that its go.mod and go.sum have pinned."""
-    ours = {
+def environment() -> dict[str, str]:
+    """What makes Go use the course's caches, and exactly the versions that go.mod and go.sum have pinned."""
+    return {
         "CGO_ENABLED": "0",
         "GOFLAGS": "-mod=readonly -buildvcs=false",
         "GOTOOLCHAIN": "local",
@@ -28,9 +29,13 @@ def go(module: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
         "GOCACHE": str(_home() / "build"),
         "GOMODCACHE": str(_home() / "mod"),
     }
+
+
+def go(module: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run ``go`` in a module."""
     compiler = compiler_for(module, lambda _: None)
     return subprocess.run(
-        [compiler, *arguments], cwd=module, env={**os.environ, **ours}, capture_output=True, text=True
+        [compiler, *arguments], cwd=module, env={**os.environ, **environment()}, capture_output=True, text=True
     )
 
 

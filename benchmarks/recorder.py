@@ -27,10 +27,10 @@ import psutil
 
 from benchmarks.rows import Row, at_least, at_most, figure, main, say
 from converge import cluster as clusters
-from converge.grader.identity import drop_namespace, make_account, make_namespace
-from converge.grader.recorder import Recorder
-from converge.grader.recorder.recorder import THREAD
+from converge.recorder import Recorder
+from converge.recorder.recorder import THREAD
 from converge.runtime import Client
+from converge.testing.access.identity import drop_namespace, make_account, make_namespace
 
 COMMAND = "python -m benchmarks.recorder"
 ROUNDS = 5

@@ -6,7 +6,7 @@ python -m converge.runtime run benchmarks/operators/on_runtime.py -n NAMESPACE
 import children
 
 from converge.runtime import AlreadyExists, Manager, Request
-from converge.runtime.predicates import generation_changed
+from converge.runtime.informers.predicates import generation_changed
 
 WEBAPP = ("converge.example/v1", "WebApp")
 WORKERS = 8
