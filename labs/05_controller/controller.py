@@ -4,22 +4,22 @@ Lesson:  docs/lessons/05_controller.md
 Check:   make check LAB=05
 Hint:    make hint LAB=05
 
-``queue`` is one like yours of lab 03, ``informers`` are like yours of lab 04, and ``reconcile`` is the reconciler. The
-last check puts your own three together with ``assemble``.
+``queue`` works like the one you wrote in lab 03, ``informers`` like yours from lab 04, and ``reconcile`` is the
+reconciler. The last check puts your own three together with ``assemble``.
 """
 
 import threading
 from collections.abc import Callable
 from typing import Any
 
+from converge.operators.webapp import WEBAPP, desired_deployment
 from converge.runtime import Client, NotFound, Object, Request, Result
-from converge.webapp import WEBAPP, desired_deployment
 
 DEPLOYMENT = ("apps/v1", "Deployment")
 
 
 class Controller:
-    """Calls ``reconcile`` for each key in the queue, from several threads, never for one key twice at once."""
+    """Calls ``reconcile`` for each key in the queue, from several threads, but never twice at once for one key."""
 
     def __init__(
         self, reconcile: Callable[[Request], Result | None], queue: Any, informers: list[Any], workers: int = 2
@@ -31,35 +31,37 @@ class Controller:
         self.stopping = threading.Event()
 
     def stop(self) -> None:
-        """Ask ``run`` to end. Returns at once."""
+        """Ask ``run`` to end; returns at once."""
         self.stopping.set()
 
     def run(self) -> None:
-        """Start the informers, wait until all have synced, let the workers work, and at ``stop`` end in order."""
-        # TODO 1: ``stopping.wait(seconds)`` waits and tells. A worker that sleeps in ``get`` is woken by
-        #         ``queue.shut_down()``. Return when every worker has finished what it had in hand.
+        """Start the informers, wait until all have synced, run the workers, and shut down in order after ``stop``."""
+        # TODO 1: ``stopping.wait(seconds)`` sleeps until ``stop`` or the timeout, and returns whether it was ``stop``.
+        #         ``queue.shut_down()`` wakes a worker that sleeps in ``get``. Return when every worker has finished
+        #         the pass it was in.
         raise NotImplementedError("TODO 1: Controller.run")
 
     def work(self) -> None:
-        """Given: what each worker does."""
+        """Given: the loop that each worker runs."""
         while not self.stopping.is_set() and self.process_next_item():
             pass
 
     def process_next_item(self) -> bool:
-        """Take one key, reconcile it, and do what the answer asks for. False when the queue has been shut down."""
-        # TODO 2: ``None`` or ``Result()``: done. ``Result(requeue_after=5)``: again in 5 s.
-        #         ``TerminalError``: not again, but say so. Any other exception: again, later each time.
+        """Take one key, reconcile it, and do what the answer asks for. False once the queue has been shut down."""
+        # TODO 2: ``None`` or ``Result()``: done. ``Result(requeue_after=5)``: again in 5 s (0 is a time as well).
+        #         ``TerminalError``: log it, don't try again. Any other exception: log it and try again, later each
+        #         time. A ``print`` with the key and the error will do as a log.
         raise NotImplementedError("TODO 2: Controller.process_next_item")
 
 
 def owner_of(obj: Object) -> list[Request]:
-    """The WebApp to look at when ``obj``, a child, changes: the one that its controller reference names, if any."""
-    # TODO 3: ``metadata.ownerReferences``: the one with ``controller: true``, if it is a WebApp of ours.
+    """The WebApp to reconcile when its child ``obj`` changes: the one in its controller reference, if there is one."""
+    # TODO 3: in ``metadata.ownerReferences``, find the one with ``controller: true``. Is it a WebApp of our API group?
     raise NotImplementedError("TODO 3: owner_of")
 
 
 def reconcile(client: Client, request: Request) -> None:
-    """Given: make the Deployment what the WebApp asks for, as its child (lessons 07 and 08)."""
+    """Given: make the Deployment what the WebApp asks for, as the WebApp's child (lessons 07 and 08)."""
     try:
         webapp = client.get(*WEBAPP, request.name, request.namespace)
     except NotFound:
@@ -71,7 +73,7 @@ def reconcile(client: Client, request: Request) -> None:
 
 
 def assemble(client: Client, namespace: str, queue: Any, informer: Any) -> Controller:
-    """Given: a WebApp operator out of a queue, two informers and your controller."""
+    """Given: build a WebApp operator from a queue, two informers and your controller."""
     webapps = informer(client, *WEBAPP, namespace)
     webapps.add_handler(queue.add)
     deployments = informer(client, *DEPLOYMENT, namespace)

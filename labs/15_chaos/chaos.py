@@ -5,21 +5,21 @@ Check:   make check LAB=15
 Hint:    make hint LAB=15
 
 Nothing is left out here. This operator gives each WebApp a Deployment and a Service, follows every change of the spec,
-leaves alone what others have put there, reports as lesson 09 does, and takes both away with the WebApp: on a good day.
-There are five bugs in it, each of another kind: a state between two writes, a read that is old, an event that nobody
-saw, a path through the specs, a lost update. Let the checks attack it, read the timelines, and mend it as you like.
+leaves alone what others added, reports in the status as lesson 09 does, and removes both children with the WebApp: on a
+good day. It has five bugs, each of a different kind: a state between two writes, an old read, an event that nobody saw,
+a path through the specs, a lost update. Let the checks attack it, read the timelines, and fix it any way you like.
 """
 
 from contextlib import suppress
 
+from converge.operators.webapp import WEBAPP, assess, desired_children
 from converge.runtime import Manager, NotFound, Object, Request
-from converge.webapp import WEBAPP, assess, desired_children
 
 DEPLOYMENT, SERVICE = ("apps/v1", "Deployment"), ("v1", "Service")
 
 
 class WebAppReconciler:
-    """Keeps the Deployment, the Service and the status of each WebApp as its spec says."""
+    """Keeps the Deployment, the Service and the status of each WebApp as its spec asks."""
 
     def __init__(self, manager: Manager) -> None:
         self.client = manager.client
@@ -27,7 +27,7 @@ class WebAppReconciler:
         self.had_sidecar: set[Request] = set()  # at our last look
 
     def reconcile(self, request: Request) -> None:
-        """Bring the children of one WebApp to where they should be, and say in its status how far they are."""
+        """Bring the children of one WebApp to their desired state, and report in its status how far they are."""
         name, namespace = request.name, request.namespace
         webapp, deployment, service = (cache.get(name, namespace) for cache in self.caches.values())
         if webapp is None or "deletionTimestamp" in webapp["metadata"]:
@@ -38,7 +38,7 @@ class WebAppReconciler:
             deployment = self.client.create(wanted)
             if service is None:
                 service = self.client.create(wanted_service)
-        if not includes(deployment, wanted):  # strategic: our containers are found by name, those of others stay
+        if not includes(deployment, wanted):  # strategic: finds our containers by name, leaves others alone
             deployment = self.client.patch(*DEPLOYMENT, name, namespace, wanted, type="strategic")
         if service is not None and not includes(service, wanted_service):
             self.client.patch(*SERVICE, name, namespace, wanted_service)
@@ -51,14 +51,14 @@ class WebAppReconciler:
         self.report(webapp, deployment)
 
     def remove(self, request: Request) -> None:
-        """The WebApp is gone, or about to go: so are its children."""
+        """The WebApp is gone or going: remove its children."""
         for kind in (DEPLOYMENT, SERVICE):
             if self.caches[kind].get(request.name, request.namespace) is not None:
                 with suppress(NotFound):
                     self.client.delete(*kind, request.name, request.namespace)
 
     def report(self, webapp: Object, deployment: Object) -> None:
-        """Write the status if it says something new. Conditions of others stay."""
+        """Write the status if it says something new. Other people's conditions stay."""
         status, before, metadata = assess(webapp, deployment), webapp.get("status", {}), webapp["metadata"]
         ours = {each["type"] for each in status["conditions"]}
         status["conditions"] += [each for each in before.get("conditions", []) if each["type"] not in ours]
@@ -69,7 +69,7 @@ class WebAppReconciler:
 
 
 def includes(live: object, wanted: object) -> bool:
-    """Whether all that is wanted is there. There may be more: defaults, and what others have added."""
+    """Whether everything wanted is there. There may be more: defaults, and what others added."""
     if isinstance(wanted, dict) and isinstance(live, dict):
         return all(key in live and includes(live[key], value) for key, value in wanted.items())
     if isinstance(wanted, list) and isinstance(live, list):
@@ -78,12 +78,12 @@ def includes(live: object, wanted: object) -> bool:
 
 
 def same_name(child: Object) -> list[Request]:
-    """The WebApp that a child belongs to: it has the same name, and our label."""
+    """Return the WebApp that a child belongs to: it has the same name, and the child has our label."""
     ours = child["metadata"].get("labels", {}).get("app.kubernetes.io/name") == "webapp"
     return [Request(child["metadata"]["namespace"], child["metadata"]["name"])] if ours else []
 
 
 def setup(manager: Manager) -> None:
-    """Look at a WebApp when it changes, and when a child of it does."""
+    """Look at a WebApp when it or one of its children changes."""
     controller = manager.controller(WebAppReconciler(manager)).for_(*WEBAPP)
     controller.watches(*DEPLOYMENT, same_name).watches(*SERVICE, same_name)

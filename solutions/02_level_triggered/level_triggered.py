@@ -1,35 +1,35 @@
-"""Lab 02: told a name, not an event.
+"""Lab 02: a name, not an event.
 
 Lesson:  docs/lessons/02_level_triggered.md
 Check:   make check LAB=02
 Hint:    make hint LAB=02
 
-``src/converge/edge.py`` does what each event says, and counts along. Write the same operator so that it does not
-matter which events came, how often, or in what order: it is told a name, and looks at the rest. No look at the type
-of an event, nothing kept between two calls.
+``src/converge/operators/edge.py`` does what each event says, and keeps count. Write the same operator so that it
+doesn't matter which events came, how often, or in what order: it gets a name, and looks up the rest. It never looks at
+the type of an event, and it keeps nothing between two calls.
 """
 
+from converge.operators.webapp import WEBAPP, ensure_deployment
 from converge.runtime import Client, Manager, NotFound, Object, Request
-from converge.webapp import WEBAPP, ensure_deployment
 
 DEPLOYMENT = ("apps/v1", "Deployment")
-OURS = "app.kubernetes.io/name=webapp"  # a label of every Deployment that we make
+OURS = "app.kubernetes.io/name=webapp"  # the label of every Deployment that we make
 
 
 # --8<-- [start:lab]
 def requests_for(deployment: Object) -> list[Request]:
-    """Which WebApps to look at when one of our Deployments has changed, whatever the change: the one of its name."""
+    """Which WebApps to look at when one of our Deployments changed, whatever the change: the one with its name."""
     return [Request(deployment["metadata"]["namespace"], deployment["metadata"]["name"])]
 
 
 class WebAppReconciler:
-    """Brings the Deployment of one WebApp to where it should be, from wherever it is."""
+    """Brings the Deployment of one WebApp to its desired state, from wherever it is."""
 
     def __init__(self, client: Client) -> None:
         self.client = client
 
     def reconcile(self, request: Request) -> None:
-        """Look, and make it so: the Deployment that the WebApp asks for, or none when there is no WebApp."""
+        """Make sure there is the Deployment that the WebApp asks for, or none if there is no WebApp."""
         try:
             webapp = self.client.get(*WEBAPP, request.name, request.namespace)
         except NotFound:
@@ -38,7 +38,7 @@ class WebAppReconciler:
             ensure_deployment(self.client, webapp)
 
     def remove(self, request: Request) -> None:
-        """Let there be no Deployment of this name. That there is none already is just as well."""
+        """Make sure there is no Deployment with this name. If there is none already, that is fine."""
         try:
             self.client.delete(*DEPLOYMENT, request.name, request.namespace)
         except NotFound:
@@ -48,9 +48,9 @@ class WebAppReconciler:
 
 
 def setup(manager: Manager) -> None:
-    """Given: hand out the name of each WebApp, and what ``requests_for`` says of each of our Deployments.
+    """Given: hand out the name of each WebApp, and what ``requests_for`` returns for each of our Deployments.
 
-    At the start that is all of them; afterwards, those that an event is about.
+    At the start that is all of them; afterwards, the ones that an event is about.
     """
     controller = manager.controller(WebAppReconciler(manager.client)).for_(*WEBAPP)
     controller.watches(*DEPLOYMENT, requests_for, label_selector=OURS)

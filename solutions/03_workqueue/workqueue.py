@@ -22,11 +22,11 @@ class WorkQueue:
     def __init__(
         self, clock: Callable[[], float] = time.monotonic, base_delay: float = 0.005, max_delay: float = 60.0
     ) -> None:
-        self.clock = clock  # ask it for the time, so that nobody has to wait in a test
+        self.clock = clock  # ask it for the time, so that tests do not have to wait
         self.base_delay = base_delay  # seconds before the first retry of a key
         self.max_delay = max_delay
         self.changed = threading.Condition()
-        self.waiting: deque[str] = deque()  # the order of work: dirty keys that nobody holds
+        self.waiting: deque[str] = deque()  # the line: dirty keys that no worker holds
         self.dirty: set[str] = set()  # keys that need processing
         self.processing: set[str] = set()  # keys that a worker holds right now
         self.delayed: list[tuple[float, str]] = []  # a heap of (due time, key)
@@ -37,7 +37,7 @@ class WorkQueue:
         return len(self.waiting)
 
     def num_requeues(self, key: str) -> int:
-        """How often ``key`` was added by ``add_rate_limited`` since it was last forgotten."""
+        """How often ``add_rate_limited`` has added ``key`` since it was last forgotten."""
         return self.failures.get(key, 0)
 
     def add(self, key: str) -> None:
@@ -53,7 +53,7 @@ class WorkQueue:
     def get(self, timeout: float | None = None) -> str | None:
         """Take the next key and hold it; wait for one if there is none.
 
-        Returns ``None`` when ``timeout`` seconds passed, or when the queue is shut down and empty.
+        Returns ``None`` when ``timeout`` seconds have passed, or when the queue is shut down and empty.
         """
         deadline = None if timeout is None else self.clock() + timeout
         with self.changed:
@@ -68,12 +68,12 @@ class WorkQueue:
                     return key
                 if self.shutting_down or (deadline is not None and now >= deadline):
                     return None
-                # Sleep until whichever comes first: the deadline, the next delayed key, or a notify.
+                # Sleep until the first of these: the deadline, the next delayed key, a notify.
                 wake = [time for time in (deadline, self.delayed[0][0] if self.delayed else None) if time is not None]
                 self.changed.wait(min(wake) - now if wake else None)
 
     def done(self, key: str) -> None:
-        """Let go of ``key``. If it was added meanwhile, it waits again."""
+        """Let go of ``key``. If it was added in the meantime, put it in line again."""
         with self.changed:
             self.processing.discard(key)
             if key in self.dirty:
@@ -81,14 +81,13 @@ class WorkQueue:
                 self.changed.notify()
 
     def add_after(self, key: str, delay: float) -> None:
-        """Add ``key`` in ``delay`` seconds; at once when that is not positive."""
+        """Add ``key`` in ``delay`` seconds, or at once if that is not positive."""
         if delay <= 0:
             self.add(key)
-            return
-        with self.changed:
-            if not self.shutting_down:
+        else:
+            with self.changed:
                 heapq.heappush(self.delayed, (self.clock() + delay, key))
-                self.changed.notify()  # a sleeping worker may have to wake up earlier now
+                self.changed.notify_all()  # each sleeper may have to wake up earlier now
 
     def add_rate_limited(self, key: str) -> None:
         """Add ``key`` after its backoff: ``base_delay``, then twice that, four times, … up to ``max_delay``."""
@@ -104,8 +103,7 @@ class WorkQueue:
             self.failures.pop(key, None)
 
     def shut_down(self) -> None:
-        """Take no more keys. Workers still get what waits, then ``None``; nobody waits any longer."""
+        """Take no more keys. Workers still get what is in line, then ``None``; none of them goes on sleeping."""
         with self.changed:
-            self.shutting_down = True
-            self.delayed.clear()
+            self.shutting_down = True  # from here on add() takes nothing, so what is delayed never gets in line
             self.changed.notify_all()

@@ -4,9 +4,9 @@ Lesson:  docs/lessons/04_informer.md
 Check:   make check LAB=04
 Hint:    make hint LAB=04
 
-``run`` is the informer's own thread and the only writer of ``objects``. Everybody else reads, and is told *which*
+``run`` is the informer's own thread and the only writer of ``objects``. Everyone else reads, and learns *which*
 objects to look at, never what happened to them. A watch ends when its connection does, and raises ``Gone``, an
-``ApiError``, when the version that it was asked for is too old.
+``ApiError``, when the version that it started from is too old.
 """
 
 import copy
@@ -31,29 +31,29 @@ class Informer:
         self.handlers: list[tuple[Callable[[Request], None], Callable[[Object], list[Request]]]] = []
         self.synced = threading.Event()
         self.stopping = threading.Event()
-        self.watch: Watch | None = None  # the open one, so that ``stop`` can end it
+        self.watch: Watch | None = None  # the open one, so that ``stop`` can close it
 
     def add_handler(self, handler: Callable[[Request], None], keys: Callable[[Object], list[Request]] = itself) -> None:
-        """Before ``start``: call ``handler`` with each of ``keys(obj)`` when an object came, changed or went."""
+        """Before ``start``: call ``handler`` with each of ``keys(obj)`` when an object is new, changed or gone."""
         self.handlers.append((handler, keys))
 
     def has_synced(self) -> bool:
-        """Whether the first list is in the cache. Before that, "it is not there" means nothing."""
+        """Whether the first list is in the cache. Before that, "not there" means "not read yet"."""
         return self.synced.is_set()
 
     def start(self) -> None:
-        """Run on a thread of its own."""
+        """Call ``run`` on its own thread."""
         threading.Thread(target=self.run, daemon=True).start()
 
     def stop(self) -> None:
-        """End ``run``, also while it waits for an event."""
+        """End ``run``, even if it waits for an event or has no watch open yet."""
         self.stopping.set()
         if self.watch:
             self.watch.close()
 
     # --8<-- [start:read]
     def get(self, request: Request) -> Object | None:
-        """The object as the cache has it, or ``None``. Callers may change what they get: the cache stays as it is."""
+        """The object as the cache has it, or ``None``. Callers may change what they get, but not the cache."""
         return copy.deepcopy(self.objects.get(request))
 
     # --8<-- [end:read]
@@ -64,7 +64,10 @@ class Informer:
 
     # --8<-- [start:tell]
     def tell(self, obj: Object) -> None:
-        """Call each handler with its keys for ``obj``. One that fails stops neither the others nor the informer."""
+        """Call each handler with its keys for ``obj``.
+
+        If a handler or its ``keys`` raises, log that and go on with the next handler.
+        """
         for handler, keys in self.handlers:
             try:
                 for request in keys(obj):
@@ -75,7 +78,10 @@ class Informer:
     # --8<-- [end:tell]
     # --8<-- [start:relist]
     def relist(self) -> str:
-        """Make the cache what the server has, tell of every difference, and return the version of the list."""
+        """Make the cache what the server has, ``tell`` every difference and nothing else; return the list's version.
+
+        ``has_synced()`` stays true, so nobody may find the cache empty while you list again.
+        """
         found = self.client.list(*self.what)
         old, new = self.objects, {itself(obj)[0]: obj for obj in found}
         self.objects = new
@@ -90,7 +96,7 @@ class Informer:
     # --8<-- [end:relist]
     # --8<-- [start:apply]
     def apply(self, event_type: str, obj: Object) -> None:
-        """Bring one event into the cache, then tell the handlers. A ``BOOKMARK`` is no object, only a version."""
+        """Bring one event into the cache, then ``tell`` it. A ``BOOKMARK`` carries no object, only a version."""
         if event_type == "BOOKMARK":
             return
         if event_type == "DELETED":
@@ -102,7 +108,7 @@ class Informer:
     # --8<-- [end:apply]
     # --8<-- [start:run]
     def run(self) -> None:
-        """Until ``stopping``: list once, then watch from there, and again from the last version when a watch ends."""
+        """Until ``stopping``: list once, then watch from there; when a watch ends, watch from the last version seen."""
         version = None
         while not self.stopping.is_set():
             try:
@@ -110,14 +116,14 @@ class Informer:
                     version = self.relist()
                 self.watch = self.client.watch(*self.what, resource_version=version, bookmarks=True)
                 if self.stopping.is_set():
-                    self.watch.close()  # stop() came while it was being opened, and found none to close
+                    self.watch.close()  # stop() came before the watch was open, and had nothing to close
                 for event in self.watch:
                     self.apply(event.type, event.object)
                     version = event.object["metadata"]["resourceVersion"]
             except Gone:
-                version = None  # too old to go on from: begin again
+                version = None  # too old to continue from: list again
             except ApiError as error:
                 print(f"will try again: {error}")
-            self.stopping.wait(0.1)  # nothing is missed meanwhile: the next watch begins at ``version``
+            self.stopping.wait(0.1)  # this misses nothing: the next watch starts from ``version``
 
     # --8<-- [end:run]

@@ -4,22 +4,25 @@ Lesson:  docs/lessons/05_controller.md
 Check:   make check LAB=05
 Hint:    make hint LAB=05
 
-``queue`` is one like yours of lab 03, ``informers`` are like yours of lab 04, and ``reconcile`` is the reconciler. The
-last check puts your own three together with ``assemble``.
+``queue`` works like the one you wrote in lab 03, ``informers`` like yours from lab 04, and ``reconcile`` is the
+reconciler. The last check puts your own three together with ``assemble``.
 """
 
+import logging
 import threading
 from collections.abc import Callable
 from typing import Any
 
+from converge.operators.webapp import WEBAPP, desired_deployment
 from converge.runtime import Client, NotFound, Object, Request, Result, TerminalError
-from converge.webapp import WEBAPP, desired_deployment
 
 DEPLOYMENT = ("apps/v1", "Deployment")
 
+log = logging.getLogger(__name__)
+
 
 class Controller:
-    """Calls ``reconcile`` for each key in the queue, from several threads, never for one key twice at once."""
+    """Calls ``reconcile`` for each key in the queue, from several threads, but never twice at once for one key."""
 
     def __init__(
         self, reconcile: Callable[[Request], Result | None], queue: Any, informers: list[Any], workers: int = 2
@@ -31,12 +34,12 @@ class Controller:
         self.stopping = threading.Event()
 
     def stop(self) -> None:
-        """Ask ``run`` to end. Returns at once."""
+        """Ask ``run`` to end; returns at once."""
         self.stopping.set()
 
     # --8<-- [start:run]
     def run(self) -> None:
-        """Start the informers, wait until all have synced, let the workers work, and at ``stop`` end in order."""
+        """Start the informers, wait until all have synced, run the workers, and shut down in order after ``stop``."""
         for informer in self.informers:
             informer.start()
         while not all(informer.has_synced() for informer in self.informers):
@@ -54,23 +57,23 @@ class Controller:
 
     # --8<-- [end:run]
     def work(self) -> None:
-        """Given: what each worker does."""
+        """Given: the loop that each worker runs."""
         while not self.stopping.is_set() and self.process_next_item():
             pass
 
     # --8<-- [start:process]
     def process_next_item(self) -> bool:
-        """Take one key, reconcile it, and do what the answer asks for. False when the queue has been shut down."""
+        """Take one key, reconcile it, and do what the answer asks for. False once the queue has been shut down."""
         request = self.queue.get()
         if request is None:
             return False
         try:
             result = self.reconcile(request)
         except TerminalError as error:
-            print(f"{request}: will not be tried again: {error}")
+            log.error("will not be tried again: key=%s error=%r", request, error)
             self.queue.forget(request)
         except Exception as error:
-            print(f"{request}: failed, will be tried again: {error!r}")
+            log.warning("failed, will be tried again: key=%s error=%r", request, error)
             self.queue.add_rate_limited(request)
         else:
             self.queue.forget(request)
@@ -85,7 +88,7 @@ class Controller:
 
 # --8<-- [start:owner]
 def owner_of(obj: Object) -> list[Request]:
-    """The WebApp to look at when ``obj``, a child, changes: the one that its controller reference names, if any."""
+    """The WebApp to reconcile when its child ``obj`` changes: the one in its controller reference, if there is one."""
     for owner in obj["metadata"].get("ownerReferences", []):
         if owner.get("controller") and (owner["apiVersion"], owner["kind"]) == WEBAPP:
             return [Request(obj["metadata"]["namespace"], owner["name"])]
@@ -95,7 +98,7 @@ def owner_of(obj: Object) -> list[Request]:
 # --8<-- [end:owner]
 # --8<-- [start:assemble]
 def reconcile(client: Client, request: Request) -> None:
-    """Given: make the Deployment what the WebApp asks for, as its child (lessons 07 and 08)."""
+    """Given: make the Deployment what the WebApp asks for, as the WebApp's child (lessons 07 and 08)."""
     try:
         webapp = client.get(*WEBAPP, request.name, request.namespace)
     except NotFound:
@@ -107,7 +110,7 @@ def reconcile(client: Client, request: Request) -> None:
 
 
 def assemble(client: Client, namespace: str, queue: Any, informer: Any) -> Controller:
-    """Given: a WebApp operator out of a queue, two informers and your controller."""
+    """Given: build a WebApp operator from a queue, two informers and your controller."""
     webapps = informer(client, *WEBAPP, namespace)
     webapps.add_handler(queue.add)
     deployments = informer(client, *DEPLOYMENT, namespace)

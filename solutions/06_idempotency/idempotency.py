@@ -1,13 +1,13 @@
-"""Lab 06: an operator that can run twice, because twice is once.
+"""Lab 06: an operator that can run any number of times, because twice is once.
 
 Lesson:  docs/lessons/06_idempotency.md
 Check:   make check LAB=06
 Hint:    make hint LAB=06
 
-A WebApp gets a Deployment and a Service, both named like it. The Pods run a container ``web`` and, when the spec names
-a ``sidecar``, a container ``logger`` beside it. You write the builders, pure functions from a WebApp to the object that
-it asks for, and the pass that makes them exist. It will be called again: after a restart, a resync, a retry, a
-duplicate event, and after half a failure.
+A WebApp gets a Deployment and a Service, both with its name. The Pods run a container ``web`` and, when the spec names
+a ``sidecar``, a container ``logger`` next to it. You write the builders, pure functions from a WebApp to the object it
+asks for, and the pass that makes these objects exist. That pass will be called again: after a restart, a resync, a
+retry, a duplicate event, and half a failure.
 """
 
 from contextlib import suppress
@@ -19,18 +19,18 @@ WEBAPP = ("converge.example/v1", "WebApp")
 
 # --8<-- [start:builders]
 def selector(webapp: Object) -> dict[str, str]:
-    """Given: the labels that tell this WebApp's Pods from every other's."""
+    """Given: the labels that distinguish this WebApp's Pods from all others."""
     return {"app.kubernetes.io/name": "webapp", "app.kubernetes.io/instance": webapp["metadata"]["name"]}
 
 
 def child_metadata(webapp: Object) -> Object:
-    """Given: name, namespace and labels of both children."""
+    """Given: the name, namespace and labels of both children."""
     name, namespace = webapp["metadata"]["name"], webapp["metadata"]["namespace"]
     return {"name": name, "namespace": namespace, "labels": {**webapp["spec"].get("labels", {}), **selector(webapp)}}
 
 
 def desired_deployment(webapp: Object) -> Object:
-    """The Deployment that ``webapp`` asks for: the same WebApp gives the same object, every time."""
+    """The Deployment that ``webapp`` asks for; the same WebApp always gives the same object."""
     spec = webapp["spec"]
     containers = [{"name": "web", "image": spec["image"], "ports": [{"containerPort": spec["port"]}]}]
     if "sidecar" in spec:
@@ -48,7 +48,7 @@ def desired_deployment(webapp: Object) -> Object:
 
 
 def desired_service(webapp: Object) -> Object:
-    """The Service in front of this WebApp's Pods, and of no others, at the port of the spec."""
+    """The Service in front of this WebApp's Pods, and no others, on the port of the spec."""
     port = webapp["spec"]["port"]
     return {
         "apiVersion": "v1",
@@ -69,7 +69,7 @@ class WebAppReconciler:
 
     # --8<-- [start:reconcile]
     def reconcile(self, request: Request) -> None:
-        """One pass: whatever is missing is made, whatever is there is left."""
+        """One pass: create what is missing, leave alone what is there."""
         try:
             webapp = self.client.get(*WEBAPP, request.name, request.namespace)
         except NotFound:
@@ -83,7 +83,7 @@ class WebAppReconciler:
         try:
             self.client.get(child["apiVersion"], child["kind"], metadata["name"], metadata["namespace"])
         except NotFound:
-            with suppress(AlreadyExists):  # an earlier pass made it and this read was too old to show it: all is well
+            with suppress(AlreadyExists):  # an earlier pass made it, and this read was too old to show it
                 self.client.create(child)
 
     # --8<-- [end:reconcile]

@@ -1,32 +1,33 @@
-"""Lab 10: two write to one object, and nothing is lost.
+"""Lab 10: two writers share one object, and nothing is lost.
 
 Lesson:  docs/lessons/10_conflicts.md
 Check:   make check LAB=10
 Hint:    make hint LAB=10
 
-A ticket is an annotation ``tickets.converge.example/ID`` of a WebApp; anybody may put one there. The operator takes the
-tickets away and adds their number to the annotation ``converge.example/served``. And the registry has moved: an image
-of the spec that begins with ``registry.old.example/`` is rewritten to begin with ``registry.example/``.
+A ticket is an annotation ``tickets.converge.example/ID`` on a WebApp; anyone may add one, or take it back. The operator
+removes the tickets and adds their number to the annotation ``converge.example/served``. And the registry has moved:
+where ``image`` or ``sidecar`` in the spec begins with ``registry.old.example/``, rewrite it to begin with
+``registry.example/``.
 
-You are not alone. Another desk adds to the same counter, and users change the spec, at any moment: between your read
-and your write, too.
+You aren't alone. Another desk adds to the same counter, and users change the spec, at any moment, including between
+your read and your write.
 """
 
 import copy
 from collections.abc import Callable
 
+from converge.operators.webapp import WEBAPP
 from converge.runtime import Client, Conflict, Manager, NotFound, Object, Request
-from converge.webapp import WEBAPP
 
 TICKET = "tickets.converge.example/"
 SERVED = "converge.example/served"
 OLD, NEW = "registry.old.example/", "registry.example/"
-ATTEMPTS = 5  # against other writers; after that the work queue has more patience than we
+ATTEMPTS = 5  # against other writers; after that, leave it to the work queue
 
 
 # --8<-- [start:changes]
 def serve_tickets(webapp: Object) -> None:
-    """Take every ticket out of ``webapp`` and count it. Both in one object, so that one write stores both or none."""
+    """Take every ticket out of ``webapp`` and count it: both in one object, so one write stores both or neither."""
     annotations = webapp["metadata"].get("annotations", {})
     tickets = [key for key in annotations if key.startswith(TICKET)]
     for key in tickets:
@@ -36,7 +37,7 @@ def serve_tickets(webapp: Object) -> None:
 
 
 def migrate_images(webapp: Object) -> None:
-    """Rewrite ``image`` and ``sidecar`` where they still name the old registry; leave all else as it is."""
+    """Rewrite ``image`` and ``sidecar`` where they still name the old registry; leave everything else alone."""
     for field in ("image", "sidecar"):
         if webapp["spec"].get(field, "").startswith(OLD):
             webapp["spec"][field] = NEW + webapp["spec"][field].removeprefix(OLD)
@@ -47,18 +48,18 @@ def migrate_images(webapp: Object) -> None:
 
 # --8<-- [start:update]
 def update(client: Client, request: Request, change: Callable[[Object], None]) -> None:
-    """Read the WebApp, ``change`` it, write it; if somebody else wrote in between, all of that again.
+    """Read the WebApp, ``change`` it, write it; if another writer got in between, do all of that again.
 
     Writes nothing when ``change`` changes nothing. Raises `Conflict` when others were faster every time.
     """
     for attempt in range(1, ATTEMPTS + 1):
-        webapp = client.get(*WEBAPP, request.name, request.namespace)  # in the loop: after a 409, what is there now
+        webapp = client.get(*WEBAPP, request.name, request.namespace)  # in the loop: after a 409, read again
         before = copy.deepcopy(webapp)
         change(webapp)
         if webapp == before:
             return
         try:
-            client.replace(webapp)  # carries the resourceVersion that was read: that is the whole protection
+            client.replace(webapp)  # carries the resourceVersion that was read: that's the whole protection
             return
         except Conflict:
             if attempt == ATTEMPTS:
@@ -75,7 +76,7 @@ class WebAppReconciler:
         self.client = client
 
     def reconcile(self, request: Request) -> None:
-        """One pass: whatever is to be changed is changed, on what is there now."""
+        """One pass: make both changes, on what's there now."""
         try:
             update(self.client, request, serve_tickets)
             update(self.client, request, migrate_images)

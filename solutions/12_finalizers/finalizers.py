@@ -1,34 +1,35 @@
-"""Lab 12: an operator that tidies up outside the cluster before its WebApp goes.
+"""Lab 12: an operator that cleans up outside the cluster before its WebApp goes.
 
 Lesson:  docs/lessons/12_finalizers.md
 Check:   make check LAB=12
 Hint:    make hint LAB=12
 
-A WebApp with ``register: shop.example.com`` has a record of that host at the outside service, with the value
-``{"owner": uid}``, where uid is the WebApp's. A record with another owner is never touched. When ``register`` changes,
-the old record goes; and no WebApp is gone while a record of its own is left. The children are served as before, and
-do not wait for the record.
+A WebApp with ``register: shop.example.com`` has a record of that host at the outside service (at $OUTSIDE_URL), with
+the value ``{"owner": uid}``, where uid is the WebApp's. Never touch a record with another owner. When ``register``
+changes or is removed, the old record goes, even if the new host is taken. No WebApp may be gone while a record of its
+own is left. A WebApp that has never had ``register`` gets no finalizer, so it can go while the operator is down. The
+children are served as before, and don't wait for the record.
 """
 
 from typing import Any
 from urllib.error import HTTPError
 
-from converge.records import Records
+from converge.operators.records import Records
+from converge.operators.webapp import WEBAPP, children_reconciler
 from converge.runtime import Client, Manager, NotFound, Object, Request, Result
-from converge.webapp import WEBAPP, children_reconciler
 
-FINALIZER = "converge.example/record"  # our name in the list of those without whom the WebApp cannot go
+FINALIZER = "converge.example/record"  # our name on the list: the WebApp can't go while it's there
 
 
 # --8<-- [start:records]
 def own_hosts(there: dict[str, Any], webapp: Object) -> list[str]:
-    """The hosts, of all the records that are there, whose record says that it is this WebApp's."""
+    """The hosts, out of all records ``there``, whose record names this WebApp as its owner."""
     uid = webapp["metadata"]["uid"]
     return [host for host, value in there.items() if isinstance(value, dict) and value.get("owner") == uid]
 
 
 def remove_record(records: Records, host: str) -> None:
-    """Remove the record of a host; one that is gone already is fine."""
+    """Remove the record of a host. If it's already gone, that's fine."""
     try:
         records.delete(host)
     except HTTPError as error:
@@ -45,7 +46,7 @@ def keep_record(records: Records, webapp: Object) -> None:
             remove_record(records, host)
     if wanted and wanted not in ours:
         if wanted in there:
-            raise RuntimeError(f"the host {wanted} is taken")  # so that we look again, ever more rarely
+            raise RuntimeError(f"the host {wanted} is taken")  # so that we retry, less and less often
         records.put(wanted, {"owner": webapp["metadata"]["uid"]})
 
 
@@ -59,7 +60,7 @@ def holds(webapp: Object) -> bool:
 
 
 def hold(client: Client, webapp: Object) -> Object:
-    """Put our finalizer on the WebApp, leave those of others alone, and return the WebApp as it is then."""
+    """Put our finalizer on the WebApp, leave all others alone, and return the WebApp as it is then."""
     return write_finalizers(client, webapp, [*webapp["metadata"].get("finalizers", []), FINALIZER])
 
 
@@ -69,11 +70,11 @@ def release(client: Client, webapp: Object) -> None:
     try:
         write_finalizers(client, webapp, others)
     except NotFound:
-        pass  # somebody has let it go by force
+        pass  # it was let go by force
 
 
 def write_finalizers(client: Client, webapp: Object, finalizers: list[str]) -> Object:
-    """Write the whole list; with the version that we have read, so that nobody else's change is lost (409)."""
+    """Write the whole list, with the version we read, so that nobody else's change is lost (409)."""
     metadata = webapp["metadata"]
     body = {"metadata": {"finalizers": finalizers, "resourceVersion": metadata["resourceVersion"]}}
     return client.patch(*WEBAPP, metadata["name"], metadata["namespace"], body)
@@ -92,7 +93,7 @@ class WebAppReconciler:
 
     # --8<-- [start:reconcile]
     def reconcile(self, request: Request) -> Result | None:
-        """One pass: promise, serve the children, register; or, when the WebApp is being deleted, tidy up and let go."""
+        """One pass: promise, serve the children, register. Or, if the WebApp is being deleted, clean up and let go."""
         try:
             webapp = self.client.get(*WEBAPP, request.name, request.namespace)
         except NotFound:
@@ -101,10 +102,10 @@ class WebAppReconciler:
             if holds(webapp):
                 for host in own_hosts(self.records.all(), webapp):
                     remove_record(self.records, host)
-                release(self.client, webapp)  # last: what fails before it is tried again, and the WebApp waits
+                release(self.client, webapp)  # last: if anything above fails, the WebApp waits
             return None
         if webapp["spec"].get("register") and not holds(webapp):
-            webapp = hold(self.client, webapp)  # first: from now on the WebApp cannot go without us
+            webapp = hold(self.client, webapp)  # first: from now on the WebApp can't go without us
         answer = self.children.reconcile(request)
         if holds(webapp):
             keep_record(self.records, webapp)
@@ -114,6 +115,6 @@ class WebAppReconciler:
 
 
 def setup(manager: Manager) -> None:
-    """Given: reconcile a WebApp when it or a child of it changes."""
+    """Given: reconcile a WebApp when it or one of its children changes."""
     reconciler = WebAppReconciler(manager.client, Records())
     manager.controller(reconciler).for_(*WEBAPP).owns("apps/v1", "Deployment").owns("v1", "Service")

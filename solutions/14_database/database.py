@@ -4,21 +4,22 @@ Lesson:  docs/lessons/14_database.md
 Check:   make check LAB=14
 Hint:    make hint LAB=14
 
-A Database is a Secret NAME-credentials (``username``, ``password``), a ConfigMap NAME-config, a headless Service and a
-StatefulSet, both called NAME. ``converge.database`` builds what needs no thought; you write the parts that do.
-The password is made once. ``deletionPolicy`` says what becomes of the volumes and of the password that opens them: with
-Retain both outlive the Database, and a new one of that name takes them up again; with Delete both go. Storage cannot
-change: such a wish is refused in the condition Degraded, which names ``storage``, and all else is done nevertheless.
-A Secret of our name that we did not make is left alone: then no StatefulSet is made, and Degraded says why.
-Available is True when all servers run what this generation asks for and are ready; until then Progressing is True.
-What fails, or has to wait, is tried again within ten seconds. The image is ``$POSTGRES_IMAGE:VERSION``.
+A Database consists of a Secret NAME-credentials (``username``, which is postgres, and ``password``), a ConfigMap
+NAME-config, and a headless Service and a StatefulSet, both called NAME. ``converge.operators.database`` builds the easy
+parts; you write the rest. The password is made once. ``deletionPolicy`` decides what happens to the volumes and to the
+password that opens them: with Retain both outlive the Database, and a new one of the same name uses them again; with
+Delete both go. Storage can't change: if the spec asks for that, the condition Degraded says so and names ``storage``,
+and everything else is still done. A Secret of our name that we didn't make is left alone: then there's no StatefulSet,
+and Degraded says why. Available is True when all servers run what this generation asks for and are ready; until then
+Progressing is True. What fails is tried again, and what has to wait is looked at again within ten seconds. The image
+is ``$POSTGRES_IMAGE:VERSION``.
 """
 
 import secrets
 
 import kopf
 
-from converge.database import (
+from converge.operators.database import (
     DATABASE,
     MANAGED_BY,
     blocked,
@@ -31,15 +32,15 @@ from converge.database import (
     selector,
     service,
 )
+from converge.operators.webapp import NameTaken, condition, ensure_owned, is_controlled_by, owner_reference, report
 from converge.runtime import Client, Controller, NotFound, Object, Request, Result
-from converge.webapp import NameTaken, condition, ensure_owned, is_controlled_by, owner_reference, report
 
 
 # --8<-- [start:secret]
 def ensure_secret(client: Client, database: Object) -> None:
-    """Make the Secret if there is none. What it says is never changed; whom it belongs to follows the policy."""
+    """Create the Secret if there is none. Its contents never change; its owner follows the deletionPolicy."""
     metadata = identity(database, "-credentials")
-    # With Retain the files outlive the Database, and only this password opens them: so it must not be owned.
+    # With Retain the files outlive the Database, and only this password opens them. So nothing may own it.
     owners = [owner_reference(database)] if database["spec"]["deletionPolicy"] == "Delete" else []
     try:
         live = client.get("v1", "Secret", metadata["name"], metadata["namespace"])
@@ -52,7 +53,7 @@ def ensure_secret(client: Client, database: Object) -> None:
     others = [each for each in references if each["uid"] != database["metadata"]["uid"]]
     ours = is_controlled_by(live, database) or metadata["labels"].items() <= labels.items()
     if not ours or any(each.get("controller") for each in others):
-        raise NameTaken(f"Secret {metadata['name']} was made by somebody else")
+        raise NameTaken(f"Secret {metadata['name']} was made by someone else")
     if references != others + owners:
         change = {"resourceVersion": live["metadata"]["resourceVersion"], "ownerReferences": others + owners}
         client.patch("v1", "Secret", metadata["name"], metadata["namespace"], {"metadata": change})
@@ -63,12 +64,12 @@ def ensure_secret(client: Client, database: Object) -> None:
 
 # --8<-- [start:statefulset]
 def stateful_set(database: Object) -> Object:
-    """The StatefulSet that ``database`` asks for."""
+    """Return the StatefulSet that ``database`` asks for."""
     spec, storage = database["spec"], database["spec"]["storage"]
     claim = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": storage["size"]}}}
     if "class" in storage:
         claim["storageClassName"] = storage["class"]
-    # A Pod reads its ConfigMap when it starts. With this it is another Pod when the ConfigMap is another.
+    # A server reads its ConfigMap when it starts. With this, a new ConfigMap means new Pods.
     annotations = {"converge.example/config": checksum(config_map(database))}
     return {
         "apiVersion": "apps/v1",
@@ -93,7 +94,7 @@ def stateful_set(database: Object) -> Object:
 
 # --8<-- [start:ensure]
 def ensure_stateful_set(client: Client, database: Object) -> tuple[Object, str]:
-    """Make the StatefulSet as wanted, but for what cannot change; return it, and what of the wish was refused."""
+    """Apply the StatefulSet, except for what can't change; return it, and in words what was refused (or "")."""
     wanted = stateful_set(database)
     (asked,) = wanted["spec"]["volumeClaimTemplates"]
     metadata = wanted["metadata"]
@@ -116,7 +117,7 @@ def ensure_stateful_set(client: Client, database: Object) -> tuple[Object, str]:
 
 # --8<-- [start:claims]
 def ensure_claims(client: Client, database: Object, live: Object) -> None:
-    """Let the policy hold for the volumes of servers that were scaled away: to the StatefulSet they are forgotten."""
+    """Apply the policy to the claims of servers that were scaled away: the StatefulSet no longer looks at those."""
     metadata, goes = live["metadata"], database["spec"]["deletionPolicy"] == "Delete"
     owner = {"apiVersion": "apps/v1", "kind": "StatefulSet", "name": metadata["name"], "uid": metadata["uid"]}
     for number, claim in claims(client, database):
@@ -134,7 +135,7 @@ def ensure_claims(client: Client, database: Object, live: Object) -> None:
 
 # --8<-- [start:assess]
 def assess(database: Object, live: Object, refused: str) -> Object:
-    """The status of ``database``, as its StatefulSet shows it."""
+    """Return the status of ``database``, as its StatefulSet shows it."""
     metadata, seen, wanted = database["metadata"], live.get("status", {}), live["spec"]["replicas"]
     caught_up = seen.get("observedGeneration") == live["metadata"]["generation"]
     total, updated, ready = (seen.get(count, 0) for count in ("replicas", "updatedReplicas", "readyReplicas"))
@@ -157,14 +158,14 @@ def assess(database: Object, live: Object, refused: str) -> Object:
 
 
 class DatabaseReconciler:
-    """Keeps the children of each Database, and says how they are."""
+    """Keeps the children of each Database, and reports how they are."""
 
     def __init__(self, client: Client) -> None:
         self.client = client
 
     # --8<-- [start:reconcile]
     def reconcile(self, request: Request) -> Result | None:
-        """One pass: what the others need comes first; then report what is there."""
+        """One pass: first what the others need, then the rest, then the report."""
         try:
             database = self.client.get(*DATABASE, request.name, request.namespace)
         except NotFound:
@@ -179,7 +180,7 @@ class DatabaseReconciler:
             ensure_claims(self.client, database, live)
         except NameTaken as taken:
             report(self.client, database, blocked(database, "NameTaken", str(taken)))
-            return Result(requeue_after=2)  # its going may tell us nothing: it is not among our own
+            return Result(requeue_after=2)  # we may get no event when it goes: it isn't ours
         report(self.client, database, assess(database, live, refused))
         return None
 
@@ -189,8 +190,8 @@ class DatabaseReconciler:
 # --8<-- [start:kopf]
 @kopf.on.startup()
 def start(settings: kopf.OperatorSettings, memo: kopf.Memo, **_: object) -> None:
-    """Given: kopf watches, the queue of lesson 03 remembers, and the workers of lesson 05 call you."""
-    settings.scanning.disabled = True  # our rights end at our namespace
+    """Given: kopf watches, the queue of lesson 03 holds the keys, and the workers of lesson 05 call you."""
+    settings.scanning.disabled = True  # our rights end at one namespace
     memo.controller = Controller(DatabaseReconciler(Client()), name="database")
     memo.controller.start()
 

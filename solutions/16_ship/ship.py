@@ -5,33 +5,33 @@ Check:   make check LAB=16
 Hint:    make hint LAB=16
 
 Three files: this one is the program, ``manifest.yaml`` says how a cluster runs it and what it may do, ``Dockerfile``
-makes its image. Two replicas run, one acts. The environment says the rest, and the manifest sets it:
+builds its image. Two replicas run, one acts. The environment says the rest, and the manifest sets it:
 
 POD_NAME, POD_NAMESPACE  who and where we are; we act in this namespace, and the Lease is in it
 PORT                     where /healthz, /readyz and /metrics answer, on every address
-LEASE_SECONDS            how long the others wait for a leader that has fallen silent (15)
+LEASE_SECONDS            how long the others wait for a leader that has gone silent (default: 15)
 OUTSIDE_URL              the service of lesson 12
 
-After SIGTERM a pass in hand has ten seconds to end. Then the Lease is given back, and the program exits with 0.
+After SIGTERM, a pass in hand has ten seconds to end. Then the program gives the Lease back and exits with 0.
 """
 
 import os
 import sys
 
+from converge.operators.webapp import setup
 from converge.runtime import Client, LeaderElection, Manager, RuntimeProblem, logs
-from converge.webapp import setup
 
 
 # --8<-- [start:election]
 def make_election(client: Client) -> LeaderElection:
-    """One Lease for all replicas, under a name of their own for each."""
+    """Return the election: one Lease for all replicas, and a different identity for each."""
     lease = float(os.environ.get("LEASE_SECONDS", "15"))
     return LeaderElection(
         client,
         "webapp-operator",
         identity=os.environ["POD_NAME"],
         lease_duration=lease,
-        renew_deadline=lease * 2 / 3,  # the leader stops acting before anybody else may begin
+        renew_deadline=lease * 2 / 3,  # the leader stops acting before anyone else may begin
         retry_period=lease * 2 / 15,
     )
 
@@ -41,7 +41,7 @@ def make_election(client: Client) -> LeaderElection:
 
 # --8<-- [start:manager]
 def make_manager() -> Manager:
-    """The manager of one namespace: elected, probed, and patient when it stops."""
+    """Return the manager of one namespace: it acts only as the leader, answers probes, and stops patiently."""
     namespace = os.environ["POD_NAMESPACE"]
     client = Client(namespace=namespace)
     return Manager(
@@ -59,7 +59,7 @@ def make_manager() -> Manager:
 
 # --8<-- [start:main]
 def main() -> int:
-    """Run until SIGTERM; returns the exit code. Not 0 if we could not go on: then the kubelet starts us again."""
+    """Run until SIGTERM and return the exit code. Not 0 if we can't go on: then the kubelet restarts us."""
     logs.configure("json")
     manager = make_manager()
     setup(manager)

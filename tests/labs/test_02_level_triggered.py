@@ -1,160 +1,166 @@
 """Checks of lab 02, easiest first. Each docstring is the line that the learner reads."""
 
+from functools import partial
+
 from converge.grader import check, eventually, expect, fail
-from converge.grader.recorder import events, reads, writes
-from converge.grader.rest import rolled_out
+from converge.grader.checks.waits import quiet
+from converge.grader.checks.webapps import (
+    deployment_follows,
+    deployment_of,
+    foreign_deployment,
+    image_and_replicas,
+    namesakes,
+    other_image,
+    uid_of,
+    wanted_image_and_replicas,
+)
+from converge.recorder import events, reads, writes
+from converge.testing import attacks
+from converge.testing.waits.idle import rolled_out
 
 SOON = 6.0  # seconds; a right operator needs a fraction of one
 
-
-def wish(app):
-    spec = app.spec
-    return {"image": spec["image"], "replicas": spec["replicas"]}
+follows = partial(deployment_follows, within=SOON)
 
 
-def world(namespace, name):
-    """Image and number of Pods of the Deployment of that name; None when there is none."""
-    deployment = namespace.get("Deployment", name)
-    if deployment is None:
-        return None
-    images = {each["name"]: each["image"] for each in deployment["spec"]["template"]["spec"]["containers"]}
-    return {"image": images.get("web"), "replicas": deployment["spec"]["replicas"]}
-
-
-def follows(namespace, app, *, when, hint):
-    """The Deployment becomes what the WebApp asks for."""
-    eventually(lambda: world(namespace, app.name), wish(app), within=SOON, when=when, hint=hint)
-
-
-def stays(operator, namespace, app, *, when, hint):
-    """When all is quiet, the Deployment is what the WebApp asks for: a right moment on the way does not count."""
+def stays(operator, app, *, when, hint):
+    """At rest, the Deployment is what the WebApp asks for: a right moment on the way doesn't count."""
     operator.settle()
-    expect(world(namespace, app.name), wish(app), when=f"{when}, and the operator had come to rest", hint=hint)
+    when = f"{when}, and the operator had come to rest"
+    expect(image_and_replicas(app), wanted_image_and_replicas(app), when=when, hint=hint)
 
 
-def gone(namespace, name, *, when, hint):
-    """There is no Deployment of that name any more."""
+def gone(app, *, when, hint):
+    """The WebApp's Deployment goes."""
     eventually(
-        lambda: namespace.get("Deployment", name) is None,
+        lambda: deployment_of(app) is None,
         within=SOON,
         when=when,
-        expected=f"no Deployment {name}, since there is no WebApp {name}",
+        expected=f"no Deployment {app.name}, since there is no WebApp {app.name}",
         hint=hint,
     )
 
 
-def another(namespace, app):
+def restore(namespace, deployment):
+    """Create a Deployment once more, as a restored backup does: with its labels and owners, and with another uid."""
+    kept = ("name", "labels", "annotations", "ownerReferences")
+    metadata = {field: value for field, value in deployment["metadata"].items() if field in kept}
+    namespace.create({"kind": "Deployment", "metadata": metadata, "spec": deployment["spec"]})
+
+
+def another(app):
     """An image and a number of Pods that the WebApp does not ask for now."""
-    now = wish(app)
-    return {
-        "image": next(image for image in namespace.images.web if image != now["image"]),
-        "replicas": now["replicas"] + 2,
-    }
+    return {"image": other_image(app), "replicas": app.spec["replicas"] + 2}
 
 
-def bystander(namespace):
-    """A Deployment that is none of the operator's business."""
-    labels = {"app": namespace.new_name()}
-    pod = {"containers": [{"name": "web", "image": namespace.images.web[0]}]}
-    made = namespace.create(
-        {
-            "kind": "Deployment",
-            "metadata": {"name": namespace.new_name()},
-            "spec": {
-                "replicas": 1,
-                "selector": {"matchLabels": labels},
-                "template": {"metadata": {"labels": labels}, "spec": pod},
-            },
-        }
-    )
-    return made["metadata"]["name"]
-
-
-def at_ease(operator, namespace, app):
+def at_ease(operator, app):
     """Wait until nothing calls for another look at the WebApp: no Pod that becomes ready, no write of the operator."""
-    eventually(lambda: rolled_out(namespace.get("Deployment", app.name)), within=SOON)
-    operator.recorder.wait_quiet(0.3, deadline=2, ignoring=reads())
+    eventually(lambda: rolled_out(deployment_of(app)), within=SOON)
+    quiet(operator, deadline=2)
 
 
 @check(points=2, section="a-name-and-nothing-else", timeout=60)
-def test_a_good_day(operator, namespace):
+def test_a_good_day(operator, namespace, recorder):
     """A WebApp gets its Deployment; it follows a change, and goes with the WebApp."""
     operator.start()
     app = namespace.webapp()
     follows(
-        namespace,
         app,
         when="a WebApp was created",
         hint="When there is a WebApp of that name: ensure_deployment(self.client, webapp).",
     )
-    app.edit(**another(namespace, app))
-    follows(namespace, app, when="the WebApp's image and replicas were changed", hint="Read the WebApp at every call.")
+    app.edit(**another(app))
+    follows(app, when="the WebApp's image and replicas were changed", hint="Read the WebApp at every call.")
+    namespace.patch(app.kind, app.name, {"metadata": {"finalizers": ["backup.example/keeps-it"]}})
+    mark, before = operator.settle(), uid_of(app, "Deployment")
     app.delete()
+    recorder.wait_for(lambda: recorder.since(mark).delivered("WebApp", name=app.name), 2)  # one that polls has no event
+    operator.settle()
+    if uid_of(app, "Deployment") != before:
+        fail(
+            when="the WebApp was being deleted, and someone else's finalizer still held it: it was there, with a "
+            "deletionTimestamp",
+            expected="its Deployment stays until the WebApp is gone",
+            got="the Deployment was deleted",
+            seen=[str(each) for each in recorder.since(mark).writes("Deployment")[:3]],
+            hint="Ask whether there is a WebApp of that name now. One that is being deleted is still there: only "
+            "NotFound says that it's gone.",
+        )
+    namespace.patch(app.kind, app.name, {"metadata": {"finalizers": None}})
     gone(
-        namespace,
-        app.name,
+        app,
         when="the WebApp was deleted",
-        hint="When there is no WebApp of that name, there has to be no Deployment: call remove().",
+        hint="When there is no WebApp of that name, there must be no Deployment: call remove().",
     )
 
 
 @check(
     points=3,
     section="nothing-in-memory",
-    incident="instaclustr/cassandra-operator#398",
+    incident="instaclustr/cassandra-operator#398: a change it missed left a volume claim behind",
     timeout=60,
 )
 def test_changed_while_it_was_down(operator, namespace):
-    """A change that was made while the operator was down is made up for at its start."""
+    """A change made while the operator was down is applied when it starts."""
     app = namespace.webapp(replicas=3)
     operator.start()
-    follows(
-        namespace, app, when="a WebApp existed before the operator was started", hint="Every name comes at the start."
-    )
-    at_ease(operator, namespace, app)
+    follows(app, when="a WebApp existed before the operator was started", hint="Every name comes at the start.")
+    at_ease(operator, app)
     operator.stop()
-    app.edit(**another(namespace, app))
+    app.edit(**another(app))
     operator.start()
     follows(
-        namespace,
         app,
         when="image and replicas were changed while the operator was down, and it was started again",
         hint="The Deployment exists, but is it right? Look into it; do not ask your memory, which a restart wipes out.",
     )
     app.edit(replicas=6)
     follows(
-        namespace,
         app,
         when="replicas was then changed to 6",
         hint="Set the number that is asked for. Adding a difference to a wrong number gives a wrong number.",
     )
 
 
-@check(points=2, section="deleted-is-a-level-too", incident="Altinity/clickhouse-operator#2050", timeout=60)
+@check(
+    points=2,
+    section="deleted-is-a-level-too",
+    incident="Altinity/clickhouse-operator#473: Pods left behind by a deletion that was cut short",
+    timeout=60,
+)
 def test_deleted_while_it_was_down(operator, namespace, recorder):
-    """The Deployment of a WebApp that was deleted while the operator was down goes at its start, and no other."""
-    app, other, stranger = namespace.webapp(), namespace.webapp(), bystander(namespace)
+    """If a WebApp is deleted while the operator is down, its Deployment goes at the next start, and no other."""
+    app, other, stranger = namespace.webapp(), namespace.webapp(), namespace.new_name()
+    foreign_deployment(namespace, stranger, container="web")
     operator.start()
     for each in (app, other):
-        follows(namespace, each, when="two WebApps were created", hint="Each name is looked at.")
-        at_ease(operator, namespace, each)
+        follows(each, when="two WebApps were created", hint="Each name is looked at.")
+        at_ease(operator, each)
+    backup = deployment_of(app)
     operator.stop()
     app.delete()
     recorder.fail(writes("Deployment", name=app.name), status=500)
     operator.start()
     gone(
-        namespace,
-        app.name,
+        app,
         when="the WebApp was deleted while the operator was down, and it was started again; to its first attempt to "
         "delete the Deployment the server answered 500",
         hint="No event will tell you. But its Deployment is there and has a name: what does requests_for make of it? "
-        "And an error that is swallowed is never tried again: of a Deployment that is to go, only NotFound is good.",
+        "And don't swallow errors, or nothing tries again: when you delete a Deployment, only NotFound is fine.",
     )
-    stays(operator, namespace, other, when="another WebApp was deleted", hint="Remove only what has no WebApp.")
+    restore(namespace, backup)
+    gone(
+        app,
+        when="the operator had removed the Deployment, which then came back out of a backup, and there was still no "
+        "WebApp",
+        hint="That you have removed it once says nothing about now. Remember nothing, and look each time.",
+    )
+    stays(operator, other, when="another WebApp was deleted", hint="Remove only what has no WebApp.")
     expect(
         namespace.get("Deployment", stranger) is not None,
         True,
-        when="a Deployment that somebody else made, without our labels, was in the same namespace",
+        expected="that Deployment stays",
+        when="a Deployment that another team made, without our labels, was in the same namespace",
         hint="Remove only what carries the label of our own Deployments.",
     )
 
@@ -162,44 +168,71 @@ def test_deleted_while_it_was_down(operator, namespace, recorder):
 @check(
     points=3,
     section="nothing-in-memory",
-    incident="instaclustr/cassandra-operator#410: scaled down and up again, and one node was out for good",
+    incident="instaclustr/cassandra-operator#410: scaled down and up again, and one node stayed decommissioned",
     timeout=60,
 )
 def test_there_and_back_while_it_was_down(operator, namespace):
     """Replicas 3 → 2 → 3 and a Deployment deleted, all while the operator was down: the Deployment comes back."""
     app = namespace.webapp(replicas=3)
     operator.start()
-    follows(namespace, app, when="a WebApp was created", hint="Every name comes at the start.")
+    follows(app, when="a WebApp was created", hint="Every name comes at the start.")
     operator.stop()
     app.edit(replicas=2)
     namespace.delete("Deployment", app.name)
     app.edit(replicas=3)
     operator.start()
     follows(
-        namespace,
         app,
         when="while the operator was down, replicas went 3 → 2 → 3 and the Deployment was deleted; then it was started",
-        hint="The spec is as it was, the world is not. Compare the spec with the world.",
+        hint="The spec is what it was before, and the cluster isn't. Compare the two.",
     )
 
 
 @check(points=2, section="who-nudges", incident="scylladb/scylla-operator#449", timeout=60)
-def test_a_deleted_deployment_comes_back(operator, namespace):
-    """A Deployment that is deleted under a running operator comes back."""
+def test_a_deleted_deployment_comes_back(operator, namespace, recorder):
+    """A Deployment that is deleted or changed under a running operator is put right."""
     app = namespace.webapp()
     operator.start()
-    follows(namespace, app, when="a WebApp was created", hint="Every name comes at the start.")
+    follows(app, when="a WebApp was created", hint="Every name comes at the start.")
     operator.settle()
-    before = namespace.get("Deployment", app.name)["metadata"]["uid"]
-    namespace.delete("Deployment", app.name)
+    before = uid_of(app, "Deployment")
+    namespace.delete("Deployment", app.name, propagation="Foreground")
     eventually(
-        lambda: (namespace.get("Deployment", app.name) or {}).get("metadata", {}).get("uid") not in (None, before),
+        lambda: uid_of(app, "Deployment") not in (None, before),
         within=SOON,
-        when="the Deployment was deleted while the operator ran; nothing happened to the WebApp",
+        when="the Deployment was deleted while the operator ran, its Pods first (--cascade=foreground); nothing "
+        "happened to the WebApp",
         expected=f"a new Deployment {app.name}",
-        hint="requests_for hands out the name of its WebApp; and that the spec is the same is no reason to stop.",
+        hint="requests_for hands out the name of its WebApp, whatever happened to the Deployment: also when it's being "
+        "deleted. And an unchanged spec isn't a reason to stop.",
     )
-    follows(namespace, app, when="the Deployment was deleted and made again", hint="Make it as the WebApp asks.")
+    follows(app, when="the Deployment was deleted and created again", hint="Create it as the WebApp asks.")
+    at_ease(operator, app)
+    label = {"app.kubernetes.io/instance": namespace.new_name()}
+    namespace.patch("Deployment", app.name, {"metadata": {"labels": label}})
+    quiet(operator)
+    namespace.patch("Deployment", app.name, {"spec": {"replicas": app.spec["replicas"] + 1}})
+    follows(
+        app,
+        when="the label app.kubernetes.io/instance of the Deployment was changed by hand, and then its replicas",
+        hint="The Deployment has the name of its WebApp. A label is only what someone has written there.",
+    )
+    mark = operator.settle()
+    changes = writes("Deployment", name=app.name, where=lambda request: request.verb not in ("create", "delete"))
+    too_late = recorder.meanwhile(changes, lambda: namespace.delete("Deployment", app.name))
+    app.edit(image=other_image(app))
+    when = "the image was changed, and the Deployment was deleted right before the operator's write arrived"
+    follows(app, when=when, hint="Create it as the WebApp asks.")
+    deleted = recorder.since(mark).writes("Deployment", verb="delete", name=app.name)
+    if too_late.fired and deleted:  # one that deletes and creates for every change has nothing that comes too late
+        fail(
+            when=when,
+            expected="the operator creates it again: the WebApp is there",
+            got="the operator sent a delete for the Deployment of a WebApp that is there",
+            seen=[str(each) for each in recorder.since(mark).writes("Deployment", name=app.name)[:4]],
+            hint="This NotFound is about the Deployment. Only the one from reading the WebApp says that there is no "
+            "WebApp: keep everything else out of that try.",
+        )
 
 
 @check(points=2, section="who-nudges", timeout=60)
@@ -207,14 +240,13 @@ def test_a_lost_event(operator, namespace, recorder):
     """When an event is lost, the next one, about something else, is enough."""
     app = namespace.webapp()
     operator.start()
-    follows(namespace, app, when="a WebApp was created", hint="Every name comes at the start.")
+    follows(app, when="a WebApp was created", hint="Every name comes at the start.")
     operator.settle()
     lost = recorder.drop(events("WebApp", name=app.name))
-    app.edit(**another(namespace, app))
+    app.edit(**another(app))
     eventually(lambda: lost.fired, within=2)  # an operator that only polls has no event to lose
     app.poke()
     follows(
-        namespace,
         app,
         when="image and replicas were changed and the event was kept back; then an annotation was changed",
         hint="An event of any kind means: look at this object, all of it.",
@@ -228,20 +260,17 @@ def test_every_event_twice(operator, namespace, recorder):
         recorder.duplicate(events(kind), times=None)
     operator.start()
     app = namespace.webapp()
-    follows(
-        namespace, app, when="a WebApp was created and each event came twice", hint="The second look finds it done."
-    )
-    app.edit(**another(namespace, app))
+    follows(app, when="a WebApp was created and each event came twice", hint="The second look finds it done.")
+    app.edit(**another(app))
     stays(
         operator,
-        namespace,
         app,
         when="the WebApp was changed, and each event came twice",
         hint="Set what is asked for; do not add to what is there for each event.",
     )
     mark = recorder.mark()
     app.delete()
-    gone(namespace, app.name, when="the WebApp was deleted, and each event came twice", hint="Call remove().")
+    gone(app, when="the WebApp was deleted, and each event came twice", hint="Call remove().")
     recorder.wait_quiet(0.5, deadline=4)
     refused = [each for each in recorder.since(mark).writes("Deployment") if (each.status or 0) >= 400]
     if len(refused) > 5:
@@ -250,49 +279,47 @@ def test_every_event_twice(operator, namespace, recorder):
             expected="a few attempts at most to delete a Deployment that is gone already",
             got=f"{len(refused)} refused attempts, each later than the one before: they are retries",
             seen=[str(each) for each in refused[-4:]],
-            hint="That the Deployment is not there is what remove() wants. An error would be retried for ever.",
+            hint="That the Deployment is not there is what remove() wants. An error would be retried forever.",
         )
 
 
 @check(points=2, section="what-an-event-is-worth", timeout=60)
 def test_events_in_the_wrong_order(operator, namespace, recorder):
-    """When two events come in the wrong order, the newer wish holds."""
+    """When two events come in the wrong order, the newer spec wins."""
     app = namespace.webapp(replicas=2)
     operator.start()
-    stays(operator, namespace, app, when="a WebApp was created", hint="Every name comes at the start.")
+    stays(operator, app, when="a WebApp was created", hint="Every name comes at the start.")
     turned = recorder.reorder(events("WebApp", name=app.name), window=2)
     app.edit(replicas=5)
-    app.edit(replicas=4, image=another(namespace, app)["image"])
+    app.edit(replicas=4, image=other_image(app))
     eventually(lambda: len(turned.fired) == 2, within=2)
     stays(
         operator,
-        namespace,
         app,
-        when="replicas was set to 5, then to 4, and the operator was told of the second change first",
+        when="replicas was set to 5, then to 4, and the event of the second change came first",
         hint="Carry out the WebApp as it is now, read by its name; the one in an event may be older.",
     )
 
 
 @check(points=2, section="what-an-event-is-worth", timeout=60)
 def test_many_events_become_one(operator, namespace, recorder):
-    """When a deletion and a new WebApp of the same name become one event, the new wish holds."""
+    """When a deletion and a new WebApp of the same name become one event, the new spec wins."""
     app = namespace.webapp()
     operator.start()
-    stays(operator, namespace, app, when="a WebApp was created", hint="Every name comes at the start.")
+    stays(operator, app, when="a WebApp was created", hint="Every name comes at the start.")
     held = recorder.hold(events("WebApp", name=app.name))
-    new = another(namespace, app)
+    new = another(app)
     app.delete()
     eventually(lambda: app.now() is None, within=SOON)
     app = namespace.webapp(app.name, **new)
     eventually(lambda: len(held.fired) == 2, within=2)
     held.release(collapse=True)
     follows(
-        namespace,
         app,
         when="a WebApp was deleted, one of the same name was created, and only the last event came through",
-        hint="ADDED does not mean that there is no Deployment yet. Look.",
+        hint="Neither an event nor what you remember says whether there is a Deployment, or for which WebApp. Look.",
     )
-    stays(operator, namespace, app, when="only the last event came through", hint="Look, and make it so.")
+    stays(operator, app, when="only the last event came through", hint="Look, and make it so.")
 
 
 @check(points=2, section="nothing-in-memory", incident="rabbitmq/cluster-operator#782", timeout=60)
@@ -307,15 +334,14 @@ def test_killed_in_the_middle(operator, namespace, recorder):
             within=SOON,
             when=f"a WebApp was {what} and the operator was started",
             expected="it writes something",
-            hint="There is a difference between the WebApp and the world.",
+            hint="The WebApp asks for something that isn't in the cluster yet.",
         )
-        app.edit(**another(namespace, app))
+        app.edit(**another(app))
     operator.start()
     follows(
-        namespace,
         app,
         when="the operator was killed right after a write, twice; the WebApp changed each time; it was started again",
-        hint="What was done before is to be seen in the cluster. A note in memory died with the process.",
+        hint="The cluster shows what was done before. Anything kept in memory died with the process.",
     )
 
 
@@ -324,10 +350,10 @@ def test_a_nudge_for_nothing(operator, namespace, recorder):
     """A nudge with nothing to do leads to no write."""
     app = namespace.webapp()
     operator.start()
-    follows(namespace, app, when="a WebApp was created", hint="Every name comes at the start.")
+    follows(app, when="a WebApp was created", hint="Every name comes at the start.")
     mark = operator.settle()
     app.poke()
-    namespace.patch("Deployment", app.name, {"metadata": {"annotations": {"poked.example/by": "somebody"}}})
+    namespace.patch("Deployment", app.name, {"metadata": {"annotations": {"poked.example/by": "a-user"}}})
     recorder.wait_for(lambda: len({each.resource for each in recorder.since(mark).events}) == 2, 1)
     operator.settle()
     written = recorder.since(mark).writes()
@@ -335,7 +361,89 @@ def test_a_nudge_for_nothing(operator, namespace, recorder):
         fail(
             when="an annotation was set on the WebApp and one on its Deployment",
             expected="a look, and no write",
-            got=f"{len(written)} write(s)",
+            got="1 write" if len(written) == 1 else f"{len(written)} writes",
             seen=[str(each) for each in written[:4]],
-            hint="Compare first: what is right already is left alone.",
+            hint="Compare first, and leave alone what is already right.",
         )
+
+
+@check(points=3, section="a-name-and-nothing-else", timeout=60)
+def test_an_unreadable_webapp_is_not_gone(operator, namespace, recorder):
+    """When a WebApp can't be read, its Deployment stays."""
+    app = namespace.webapp()
+    operator.start()
+    follows(app, when="a WebApp was created", hint="Every name comes at the start.")
+    at_ease(operator, app)
+    before, mark = uid_of(app, "Deployment"), recorder.mark()
+    for status, reason, answer in (
+        (500, None, "500"),
+        (403, None, "403"),
+        (429, None, "429"),
+        (404, "", "404 page not found, which is UnknownKind: for a moment it didn't serve any WebApp,"),
+    ):
+        unreadable = recorder.fail(reads("WebApp", verb="get", name=app.name), status=status, reason=reason)
+        app.poke()
+        eventually(lambda unreadable=unreadable: unreadable.fired, within=3)  # one that reads a cache has none
+        operator.settle()
+        unreadable.remove()
+        deleted = recorder.since(mark).writes("Deployment", verb="delete")
+        if deleted or uid_of(app, "Deployment") != before:
+            fail(
+                when=f"the API server answered {answer} once when the WebApp was read",
+                expected="the Deployment stays: the WebApp is there, it only couldn't be read",
+                got="the Deployment of a running WebApp was deleted",
+                seen=[str(each) for each in deleted[:3]],
+                hint="Only NotFound says that there is no WebApp. Any other error says that you don't know: let it "
+                "propagate, and the pass is run again.",
+            )
+
+
+def not_followed(app):
+    """How the Deployment differs from what the WebApp asks for, in words."""
+    found, wanted = image_and_replicas(app), wanted_image_and_replicas(app)
+    return "" if found == wanted else f"the Deployment has {found}, the WebApp asks for {wanted}"
+
+
+@check(points=2, section="a-name-and-nothing-else", timeout=90)
+def test_every_request_may_fail(operator, namespace, recorder):
+    """Whichever request fails, the Deployment is created, follows and goes in the end."""
+    attacks.fault_at_every_request(
+        operator,
+        make=lambda name=None, **spec: namespace.webapp(name, **{"replicas": 1, **spec}),
+        wrong=not_followed,
+        children=["Deployment"],
+        edit=lambda app: app.edit(image=other_image(app)),
+        deletion=True,
+        modes=["500", "504", "lost"],
+        hint="Let an error propagate, and the pass is run again. An error that is caught and logged is forgotten. "
+        "NotFound is the one exception: for the WebApp it means that the Deployment must go, for the Deployment that "
+        "it is gone.",
+    )
+    app = namespace.webapp(replicas=1)
+    follows(app, when="a WebApp was created", hint="Every name that an event is about is handed out.")
+    operator.settle()
+    lagging = recorder.fail(reads("Deployment", verb="get", name=app.name), status=404, times=None)
+    mark = recorder.mark()
+    app.edit(image=other_image(app))
+    eventually(lambda: recorder.since(mark).writes("Deployment", name=app.name), within=2)  # one that lists has no GET
+    lagging.remove()
+    follows(
+        app,
+        when="the image was changed, and reads that lagged behind said for a moment that there is no Deployment",
+        hint="AlreadyExists says that there is a Deployment, and not what is in it. Let it propagate: the next pass "
+        "looks again.",
+    )
+
+
+@check(points=2, section="a-name-and-nothing-else", timeout=60)
+def test_a_name_and_a_namespace(operator, namespace, other_namespace):
+    """Two WebApps with the same name in two namespaces: each has its own Deployment, and loses only that."""
+    attacks.namesakes_are_independent(
+        operator,
+        make=namesakes(),
+        wrong=not_followed,
+        children=["Deployment"],
+        edit=lambda app: app.edit(replicas=3),
+        deletion=True,
+        reborn=True,
+    )

@@ -6,7 +6,10 @@ import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
-from converge.grader import Answer, check, eventually, expect, fail, smallest
+from converge.grader import AnswerOf, check, eventually, expect, fail, smallest
+from converge.testing.waits.deadlines import scaled
+
+ONLY_A_NOTIFY_WAKES = "converge.grader.library.doubles:disable_timeouts"
 
 
 def keys(count):
@@ -67,17 +70,19 @@ def test_a_held_key_is_not_handed_out_twice(lab):
 @check(points=3, section="one-key-one-worker")
 def test_a_change_during_processing_is_not_lost(lab):
     """A key added while a worker holds it comes back after done(), once."""
-    queue, (key,) = lab.WorkQueue(), keys(1)
+    queue, (key, other) = lab.WorkQueue(), keys(2)
     queue.add(key)
     queue.get(timeout=0)
     queue.add(key)
     queue.add(key)
+    queue.add(other)
     queue.done(key)
     expect(
-        queue.get(timeout=0),
-        key,
-        when=f"{key} was added twice during its processing, then done()",
-        hint="add() marks a held key dirty; done() must look at `dirty` again.",
+        [queue.get(timeout=0), queue.get(timeout=0)],
+        [other, key],
+        when=f"{key} was added twice during its processing, then {other} was added, then {key} was done()",
+        hint="add() marks a held key dirty; done() must look at `dirty` again, and puts the key in line behind those "
+        "that came before.",
     )
     queue.done(key)
     expect(
@@ -90,14 +95,14 @@ def test_a_change_during_processing_is_not_lost(lab):
 
 @check(points=1, section="one-key-one-worker")
 def test_done_is_the_end(lab):
-    """After done(), a key that nobody added again stays away, and a new add brings it back."""
+    """After done(), a key that was not added again stays away, and a new add brings it back."""
     queue, (key,) = lab.WorkQueue(), keys(1)
     queue.add(key)
     queue.done(queue.get(timeout=0))
     expect(
         queue.get(timeout=0),
         None,
-        when=f"{key} was taken and done(), and nobody added it again",
+        when=f"{key} was taken and done(), and was not added again",
         hint="done() puts a key back only if it is dirty; get() is what takes it out of `dirty`.",
     )
     queue.add(key)
@@ -113,13 +118,21 @@ def test_done_is_the_end(lab):
 def test_get_waits_for_a_key(lab):
     """get() waits for a key, wakes up for it, and gives up after its timeout."""
     queue, (key,) = lab.WorkQueue(), keys(1)
+    expect(
+        queue.get(timeout=0.05),
+        None,
+        when="get(timeout=0.05) was called and no key came",
+        hint="Return None when the timeout has passed.",
+    )
+    lab.resolve(ONLY_A_NOTIFY_WAKES)()
     worker = queue.get.start()
+    worker.asleep()
     if worker.finished(within=0.1):
         fail(
             when="get() was called without a timeout on an empty queue",
             expected="it waits until a key is added",
             got=f"it returned {worker.result()!r} at once",
-            hint="Without a timeout, get() sleeps on the condition until somebody notifies it.",
+            hint="Without a timeout, get() sleeps on the condition until another thread notifies it.",
         )
     queue.add(key)
     if not worker.finished(within=2):
@@ -130,23 +143,38 @@ def test_get_waits_for_a_key(lab):
             hint="add() has to notify the condition on which get() sleeps.",
         )
     expect(worker.result(), key, when=f"a worker slept in get() and {key} was added")
-    expect(
-        queue.get(timeout=0.05),
-        None,
-        when="get(timeout=0.05) was called and no key came",
-        hint="Return None when the timeout has passed.",
-    )
+    two_keys_two_workers(lab)
+
+
+def two_keys_two_workers(lab):
+    """Two keys come one right after the other: both sleepers are needed."""
+    lab.resolve("sys:setswitchinterval")(1.0)  # so the first sleeper can't take its key before the second one is added
+    queue, added = lab.WorkQueue(), keys(2)
+    workers = [queue.get.start() for _ in added]
+    for worker in workers:
+        worker.asleep()
+    lab.play([(queue.add, key) for key in added])
+    if not all(worker.finished(within=2) for worker in workers):
+        fail(
+            when=f"two workers slept in get(), and {added[0]} and {added[1]} were added one right after the other",
+            expected="each worker has one of them",
+            got=f"{sum(worker.finished(within=0) for worker in workers)} of 2 had a key 2 s later",
+            hint="Each key that gets in line is work for one more worker: notify for each, also when another key is "
+            "already in line.",
+        )
+    expect(sorted(worker.result() for worker in workers), sorted(added), when="two keys were added for two workers")
 
 
 @check(points=1, section="waiting")
 def test_done_wakes_a_worker(lab):
-    """done() wakes a sleeping worker when the key was added meanwhile."""
+    """done() wakes a sleeping worker if the key was added in the meantime."""
     queue, (key,) = lab.WorkQueue(), keys(1)
     queue.add(key)
     queue.get(timeout=0)
     queue.add(key)
+    lab.resolve(ONLY_A_NOTIFY_WAKES)()
     worker = queue.get.start()
-    worker.finished(within=0.05)
+    worker.asleep()
     queue.done(key)
     if not worker.finished(within=2):
         fail(
@@ -189,6 +217,26 @@ def test_a_delayed_key_comes_when_it_is_due(lab):
         when=f"{late} was done(), and 100 s more passed",
         hint="A delayed key that came is no longer delayed: take it off the heap.",
     )
+    twice, other = keys(2)
+    queue.add_after(twice, 5)
+    queue.add_after(twice, 50)
+    clock.advance(5)
+    expect(
+        queue.get(timeout=0),
+        twice,
+        when=f"add_after({twice!r}, 5) was called, then add_after({twice!r}, 50), and 5 s passed",
+        hint="The first promise holds: a later one doesn't take it back.",
+    )
+    for delay in (0, -1):
+        key, other = keys(2)
+        queue.add_after(key, delay)
+        queue.add(other)
+        expect(
+            [queue.get(timeout=0), queue.get(timeout=0)],
+            [key, other],
+            when=f"add_after({key!r}, {delay}) was called, then add({other!r})",
+            hint="A delay that is not positive means at once: add() the key, so that it's in line before the next one.",
+        )
 
 
 @check(points=2, section="later")
@@ -196,16 +244,153 @@ def test_a_sleeping_worker_wakes_for_a_delayed_key(lab):
     """A worker that sleeps in get() wakes up by itself when a delayed key is due."""
     queue, (key,) = lab.WorkQueue(), keys(1)
     worker = queue.get.start()
-    worker.finished(within=0.05)
+    worker.asleep()
     queue.add_after(key, 0.1)
     if not worker.finished(within=3):
         fail(
             when=f"a worker slept in get() and add_after({key!r}, 0.1) was called",
             expected="the worker has the key about 0.1 s later",
             got="it still slept after 3 s",
-            hint="get() may sleep only until the first due time, and add_after() has to wake whoever sleeps longer.",
+            hint="get() may sleep only until the first due time; add_after() has to wake a worker that sleeps longer.",
         )
-    expect(worker.result(), key, when=f"add_after({key!r}, 0.1) was called")
+    expect(
+        worker.result(),
+        key,
+        when=f"add_after({key!r}, 0.1) was called",
+        hint="Being woken says only that something may have changed. Look again, and sleep on if it's too early.",
+    )
+
+
+@check(points=2, section="later")
+def test_every_sleeper_looks_again(lab):
+    """add_after() makes every sleeping worker look again: keys come in time, and a timeout stays what it was."""
+    one_leaves_first(lab)
+    earlier_for_all(lab)
+    earlier_than_planned(lab)
+    woken_for_nothing(lab)
+
+
+def earlier_for_all(lab):
+    """Three workers are about to leave; the fourth has to be there when the key is due."""
+    for pause in (0.3, 1.2, 4.8):
+        queue, (key,) = lab.WorkQueue(), keys(1)
+        delay = pause + 0.3
+        workers = [queue.get.start(timeout=pause) for _ in range(3)]
+        for worker in workers:
+            worker.asleep()  # a notify() wakes the one that has slept longest
+        workers.append(queue.get.start(timeout=600))
+        workers[-1].asleep()
+        queue.add_after(key, delay)
+        if not any(worker.finished(within=0) for worker in workers):
+            break  # else the machine was too busy to ask the question: once more, with more time
+    if not any(worker.finished(within=delay + 2.5) and worker.result() == key for worker in workers):
+        fail(
+            when=f"three workers slept in get(timeout={pause}), a fourth in get(timeout=600), and "
+            f"add_after({key!r}, {delay:.1f}) was called",
+            expected="the fourth has the key when it is due",
+            got=f"it still slept {delay + 2.5:.1f} s later",
+            hint="notify() wakes one sleeper, which may leave empty-handed before the key is due. Each of them worked "
+            "out how long to sleep without this key: notify_all().",
+        )
+
+
+def one_leaves_first(lab):
+    """A key is delayed, and two workers sleep. The first leaves at its timeout; the second still wakes up in time."""
+    for pause in (0.3, 1.2, 4.8):
+        queue, (key,) = lab.WorkQueue(), keys(1)
+        delay = pause + 0.3
+        queue.add_after(key, delay)
+        first = queue.get.start(timeout=pause)
+        first.asleep()
+        second = queue.get.start(timeout=600)
+        second.asleep()
+        if not first.finished(within=0):
+            break  # else the machine was too busy to ask the question: once more, with more time
+    workers = (first, second)
+    if not any(worker.finished(within=delay + 2.5) and worker.result() == key for worker in workers):
+        fail(
+            when=f"add_after({key!r}, {delay:.1f}) was called, one worker slept in get(timeout={pause}), and another "
+            "in get(timeout=600)",
+            expected="the first leaves at its timeout, and the second has the key when it is due",
+            got=f"the second still slept {delay + 2.5:.1f} s later",
+            hint="Each get() sleeps no longer than until the next key is due. If only one sleeper waits for it, that "
+            "one may leave, and nobody is left to look.",
+        )
+
+
+def earlier_than_planned(lab):
+    """A worker that sleeps until its timeout, or until a key is due, wakes up for an earlier one."""
+    queue, (soon, late) = lab.WorkQueue(), keys(2)
+    queue.add_after(late, 600)
+    worker = queue.get.start(timeout=300)
+    worker.asleep()
+    queue.add_after(soon, 0.1)
+    if not worker.finished(within=2):
+        fail(
+            when=f"{late} was due in 600 s, a worker slept in get(timeout=300), and then "
+            f"add_after({soon!r}, 0.1) was called",
+            expected=f"the worker has {soon} about 0.1 s later",
+            got="it still slept 2 s later",
+            hint="The first of three ends the sleep: the deadline, the next key that is due, a notify. And an earlier "
+            "key has to wake those who sleep until a later one.",
+        )
+    expect(worker.result(), soon, when=f"add_after({soon!r}, 0.1) was called")
+
+
+def woken_for_nothing(lab):
+    """A worker that is woken again and again, always too early, leaves when its timeout has passed, and not before."""
+    for pause in (0.4, 1.6, 6.4):
+        queue, (late,) = lab.WorkQueue(), keys(1)
+        began = woken = time.monotonic()
+        worker, longest = queue.get.start(timeout=pause), 0.0
+        while not (over := worker.finished(within=0.004)) and time.monotonic() - began < 4 * pause:
+            queue.add_after(late, 500)
+            longest, woken = max(longest, time.monotonic() - woken), time.monotonic()
+        took = time.monotonic() - began
+        if longest < pause / 2:
+            break  # else the worker had the time to leave between two wake-ups: once more, with more time
+    when = f"a worker slept in get(timeout={pause}), and was woken again and again by keys that were due much later"
+    if not over:
+        fail(
+            when=when,
+            expected=f"get() returns None after {pause} s",
+            got=f"it still slept after {took:.1f} s",
+            hint="Work the deadline out once, before the loop: being woken must not start the timeout again.",
+        )
+    expect(worker.result(), None, when=when)
+    if took < pause * 0.9:
+        fail(
+            when=when,
+            expected=f"get() returns None after {pause} s",
+            got=f"it returned after {took:.2f} s",
+            hint="Being woken says only that something may have changed. Look again, and sleep on if it's too early.",
+        )
+
+
+@check(points=1, section="waiting")
+def test_workers_sleep(lab):
+    """A worker with nothing to do sleeps: it doesn't ask again and again."""
+    clocks = {"the queue was empty": lab.clock(), "a key was due in 60 s": lab.clock()}
+    workers = []
+    for when, clock in clocks.items():
+        queue, (key,) = lab.WorkQueue(clock=clock), keys(1)
+        if when != "the queue was empty":
+            queue.add_after(key, 60)
+        workers.append(queue.get.start())
+        workers[-1].asleep()
+    workers[-1].finished(within=0.1)
+    before = {when: clock.asked for when, clock in clocks.items()}
+    workers[-1].finished(within=0.6)
+    for when, clock in clocks.items():
+        asked = clock.asked - before[when]
+        if asked > 4:
+            fail(
+                when=f"{when}, and a worker had been in get() for a moment",
+                expected="it sleeps until it is notified or a key is due",
+                got=f"it looked at the clock {asked} times in {scaled(0.6):.1f} s",
+                hint="Give wait() the time until the next key is due, or no time at all. A short wait in a loop keeps "
+                "a thread busy for nothing.",
+            )
 
 
 def retry_delays(lab, queue, clock, key, count):
@@ -258,6 +443,19 @@ def test_a_key_may_fail_for_days(lab):
     )
     clock.advance(10)
     expect(queue.get(timeout=0), key, when="a key had failed 3000 times, and max_delay=10 passed")
+    queue = lab.WorkQueue(clock=clock, base_delay=0.005, max_delay=1000.0)  # as client-go has it
+    lab.play([(queue.add_rate_limited, key), (clock.advance, 1000), (queue.get, 0), (queue.done, key)] * 20)
+    queue.add_rate_limited(key)
+    clock.advance(999)
+    expect(
+        queue.get(timeout=0),
+        None,
+        when="a key had failed 20 times with base_delay=0.005 and max_delay=1000, it failed again, and 999 s passed",
+        expected="None: it waits max_delay, 1000 s",
+        hint="Doubling goes on until max_delay is reached, however many doublings that takes.",
+    )
+    clock.advance(1)
+    expect(queue.get(timeout=0), key, when="one more second passed, so it had waited max_delay, 1000 s")
 
 
 @check(points=2, section="backoff")
@@ -280,29 +478,40 @@ def test_forget_starts_again(lab):
 @check(points=3, section="shutting-down")
 def test_shut_down_lets_everybody_go(lab):
     """shut_down() wakes every sleeping worker, hands out what still waits, and takes nothing new."""
-    queue, sleeping, (held, waiting, new) = lab.WorkQueue(), lab.WorkQueue(), keys(3)
+    queue, sleeping, (held, changed, waiting, new, later) = lab.WorkQueue(), lab.WorkQueue(), keys(5)
+    lab.resolve(ONLY_A_NOTIFY_WAKES)()
+    sleeping.add_after(later, 600)
     workers = [sleeping.get.start() for _ in range(3)]
-    workers[-1].finished(within=0.1)
+    for worker in workers:
+        worker.asleep()
     sleeping.shut_down()
     awake = sum(worker.finished(within=1) for worker in workers)
     expect(
         awake,
         3,
-        when="three workers slept in get() and shut_down() was called",
-        hint="notify() wakes one sleeper; a shutdown concerns all of them.",
+        when="three workers slept in get(), a key was due in 600 s, and shut_down() was called",
+        hint="notify() wakes one sleeper; a shutdown concerns all of them. And nobody waits for a delayed key then.",
     )
     expect([worker.result() for worker in workers], [None] * 3, when="the queue was empty and shut down")
-    queue.add(held)
-    queue.get(timeout=0)
+    for key in (held, changed):
+        queue.add(key)
+        queue.get(timeout=0)
     queue.add(waiting)
+    queue.add(changed)
     queue.shut_down()
     queue.add(new)
+    queue.add(held)
+    queue.add_after(new, 0)
+    queue.add_rate_limited(new)
     queue.done(held)
+    queue.done(changed)
     expect(
-        [queue.get(timeout=1), queue.get(timeout=1)],
-        [waiting, None],
-        when="a key waited, shut_down() was called, another key was added, and workers asked for more",
-        hint="After a shutdown add() does nothing, and get() returns None only when nothing waits any more.",
+        [queue.get(timeout=1) for _ in range(3)],
+        [waiting, changed, None],
+        when=f"{waiting} waited, and workers held {held} and {changed}, of which {changed} had been added once more; "
+        f"shut_down() was called; {held} and {new} were added; the workers were done, and asked for more",
+        hint="After a shutdown add() does nothing, done() still lines up what was added before, and get() returns None "
+        "only when nothing waits any more.",
     )
 
 
@@ -328,9 +537,32 @@ def scenarios(lab, key):
         )
 
 
+def counts_that_meet(lab, key):
+    """Two threads count the failures of one key, or one of them forgets it."""
+    for second, right, hint in (
+        ("add_rate_limited", [4], "Two failures at once are two: read the count and write it while you hold the lock."),
+        ("forget", [0, 1], "Forgotten first, then failed: 1. Failed first, then forgotten: 0. Hold the lock in both."),
+    ):
+        reached, line = True, 0
+        while reached and line < 20:
+            line += 1
+            queue = lab.WorkQueue()
+            for _ in range(2):
+                queue.add_rate_limited(key)
+            reached, _ = lab.interrupt((queue.add_rate_limited, key), (getattr(queue, second), key), line)
+            if queue.num_requeues(key) not in right:
+                fail(
+                    when=f"a key had failed twice, and {second}({key!r}) of another thread came before line number "
+                    f"{line} that add_rate_limited({key!r}) ran",
+                    expected=f"num_requeues() is {' or '.join(map(str, right))}",
+                    got=str(queue.num_requeues(key)),
+                    hint=hint,
+                )
+
+
 @check(points=3, section="one-key-one-worker", timeout=60)
 def test_calls_that_meet(lab):
-    """Two threads call at the same moment, at each line of the code: the key is handed out once."""
+    """Two threads call at the same moment, at each line of the code: no key is handed out twice, no failure lost."""
     (key,) = keys(1)
     for first, second, meet in scenarios(lab, key):
         reached, line = True, 0
@@ -344,6 +576,7 @@ def test_calls_that_meet(lab):
                 "then workers asked for keys, and it was counted how often they got that one",
                 hint="Hold the condition from the first look to the last change: between two lines, others run.",
             )
+    counts_that_meet(lab, key)
 
 
 @check(points=2, section="one-key-one-worker", timeout=40)
@@ -522,7 +755,7 @@ def compare(model, calls, answers):
 
 @check(points=4, section="every-order", timeout=60)
 def test_any_order_of_calls(lab):
-    """Whatever the order of calls, the queue answers as the model of a right queue does."""
+    """In any order of calls, the queue answers like the model of a correct queue."""
 
     def first_difference(program):
         """Make the calls; None, or those up to the first wrong answer, what was right, and what came."""
@@ -533,7 +766,7 @@ def test_any_order_of_calls(lab):
             if name == "get":
                 held.append(len(steps))
             # done() lets go of every key that was taken so far; what a get() did not bring is left out.
-            for given in [[Answer(held.pop(0))] for _ in held[:]] if name == "done" else [arguments]:
+            for given in [[AnswerOf(held.pop(0))] for _ in held[:]] if name == "done" else [arguments]:
                 method = clock.advance if name == "advance" else getattr(queue, name)
                 calls.append((name, *given))
                 steps.append((method, *([0] if name == "get" else given)))

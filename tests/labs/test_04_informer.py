@@ -5,13 +5,14 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from converge.grader import Made, check, eventually, expect, fail, never
-from converge.grader.recorder import reads, watches
+from converge.operators.webapp import WEBAPP
+from converge.recorder import reads, watches
 
 KIND = "WebApp"
 
 
 class Followed:
-    """An informer of the submission that follows the WebApps of this check, and all it told its handler."""
+    """An informer of the submission that follows the WebApps of this check, and every key that its handler got."""
 
     def __init__(self, lab, kubeconfig, namespace, recorder):
         self.recorder = recorder
@@ -47,7 +48,7 @@ class Followed:
                 when="run() was started",
                 expected="it runs until stop() is called",
                 got="it returned",
-                hint="run() is a loop that only `stopping` ends.",
+                hint="run() is a loop that only `stopping` ends, whatever the server answers.",
             )
 
     def lists(self):
@@ -76,6 +77,24 @@ class Followed:
     def cache(self):
         """What a reader sees: the image of each WebApp, by name."""
         return {obj["metadata"]["name"]: obj["spec"]["image"] for obj in self.informer.list()}
+
+    def hears(self, app, times, when, hint, names=None):
+        """Wait until the handler (or the one that fills `names`) has been called so often with the key of a WebApp."""
+        names = self.told if names is None else names
+        eventually(lambda: names.count(app.name), times, within=8, when=when, hint=hint)
+
+    def ends(self, when, hint):
+        """run() returns soon after stop(), and leaves no watch open."""
+        if not self.running.finished(within=1.5):
+            fail(when=when, expected="run() returns within a second", got="it still ran 1.5 s later", hint=hint)
+        self.running.result()
+        eventually(
+            lambda: [each for each in self.recorder.watches(KIND) if each.duration is None],
+            [],
+            when=when,
+            expected="no watch stays open",
+            hint="stop() closes `self.watch`. Nobody needs a watch that was opened after that: close it in run().",
+        )
 
     def shows(self, *apps, when, hint, within=8):
         """Wait until the cache is what the cluster has."""
@@ -118,12 +137,14 @@ def test_it_lists_what_is_there(followed, namespace):
     expect(missing, None, when="get() was called for a WebApp that does not exist", hint="None, and no exception.")
 
 
-@check(points=2, section="synced-before-work", incident="kubernetes-client/python#868: an informer without has_synced")
+@check(points=2, section="synced-before-work", incident="maistra/xns-informer#21: work began on an empty cache")
 def test_synced_means_listed(followed, namespace, recorder):
-    """has_synced() is false until the first list has been read, also when that list fails at first."""
+    """has_synced() is false until the first list has been read, even when lists are refused at first."""
     app = namespace.webapp()
-    recorder.fail(reads(KIND), status=500, times=2)
-    recorder.slow(reads(KIND), seconds=0.5, nth=3, times=1)
+    recorder.fail(reads(KIND), status=500, nth=1)
+    recorder.fail(reads(KIND), status=403, nth=2)
+    recorder.fail(reads(KIND), status=404, reason="", nth=3)
+    recorder.slow(reads(KIND), seconds=0.5, nth=4, times=1)
     followed.start(synced=False)
 
     def too_early():
@@ -137,23 +158,24 @@ def test_synced_means_listed(followed, namespace, recorder):
         too_early,
         until=answered,
         within=12,
-        when="the first two lists were answered 500 and the third one slowly",
+        when="the first list was answered 500, the second 403, the third 404 page not found (UnknownKind: nobody has "
+        "installed the CRD yet), and the fourth one slowly",
         expected="has_synced() is false until a list has been read",
         hint="Set `synced` after the cache has been filled, and nowhere else.",
     )
     if not answered():
         fail(
-            when="the first two lists were answered 500",
+            when="the first list was answered 500, the second 403, the third 404 page not found (UnknownKind)",
             expected="the informer lists again until it works",
             got=f"{len(followed.lists())} lists in 12 s",
-            hint="ApiError is raised by a failed list. Catch it in run(), wait a little, go on.",
+            hint="A refused list raises an ApiError, whatever the reason. Catch it in run(), wait a little, go on.",
         )
-    followed.shows(app, when="the third list succeeded", hint="Fill `objects` before `synced` is set.")
+    followed.shows(app, when="the fourth list succeeded", hint="Fill `objects` before `synced` is set.")
 
 
 @check(points=2, section="list-then-watch")
 def test_it_follows_changes(followed, namespace):
-    """What is created, changed or deleted afterwards is so in the cache a moment later."""
+    """Objects created, changed or deleted later show up that way in the cache a moment after."""
     first, second = namespace.webapp(image=namespace.images.web[0]), namespace.webapp()
     followed.start()
     third = namespace.webapp()
@@ -178,30 +200,43 @@ def test_it_follows_changes(followed, namespace):
 
 @check(points=2, section="keys-not-events")
 def test_handlers_get_keys(followed, namespace, lab):
-    """Handlers are told which object to look at: at the first list, at each change, at the deletion."""
+    """Handlers get the key of each object: at the first list, at each change, at the deletion."""
     app = namespace.webapp(image=namespace.images.web[0])
-    owners = []
-    mapped = lambda obj: [[obj["metadata"]["namespace"], "owner-of-" + obj["metadata"]["name"]]]  # noqa: E731
-    followed.informer.add_handler(lambda request: owners.append(request[1]), mapped)
+    nobody, owners, last = [], [], []
+
+    def two_owners(obj):
+        return [[obj["metadata"]["namespace"], each + obj["metadata"]["name"]] for each in ("first-", "second-")]
+
+    followed.informer.add_handler(lambda request: nobody.append(request[1]), lambda obj: [])
+    followed.informer.add_handler(lambda request: owners.append(request[1]), two_owners)
+    followed.informer.add_handler(lambda request: last.append(request[1]))
     hint = "tell() is called for each object of the first list and for each event but bookmarks."
     followed.start()
-    eventually(lambda: followed.told.count(app.name), 1, when="a WebApp existed before the first list", hint=hint)
+    followed.hears(app, 1, when="a WebApp existed before the first list", hint=hint)
     app.edit(image=namespace.images.web[1])
-    eventually(lambda: followed.told.count(app.name), 2, when="it was changed", hint=hint)
+    followed.hears(app, 2, when="it was changed", hint=hint)
     app.delete()
-    eventually(lambda: followed.told.count(app.name), 3, when="it was deleted", hint=hint)
-    eventually(
-        lambda: owners,
-        ["owner-of-" + app.name] * 3,
-        within=3,
-        when="another handler was added with keys=, a function from an object to the keys to look at",
-        hint="Each handler is called with what its own `keys` says, not with the object's own key.",
+    followed.hears(app, 3, when="it was deleted", hint=hint)
+    followed.hears(
+        app,
+        3,
+        names=last,
+        when="four handlers were added, and a WebApp was listed, changed, deleted",
+        hint="Call every handler.",
     )
+    for names, found in ((nobody, []), (owners, ["first-" + app.name, "second-" + app.name])):
+        expect(
+            [names[:2], len(names)],
+            [found, 3 * len(found)],
+            when=f"a handler was added with `keys` that finds {len(found)} keys, and a WebApp was listed, changed and "
+            "deleted (the first names that the handler got, and how many in all)",
+            hint="Each handler is called with every key that its own `keys` finds, and not with the object's own key.",
+        )
 
 
 @check(points=2, section="keys-not-events")
 def test_the_cache_is_first(lab, followed, namespace):
-    """When a handler is told of a change, the cache has it already."""
+    """When a handler is called, the cache already has the change."""
     app = namespace.webapp(image=namespace.images.web[0])
     saw = []
     followed.informer.add_handler(lambda request: saw.append(followed.cache().get(request[1])))
@@ -223,7 +258,7 @@ def test_the_cache_is_first(lab, followed, namespace):
     expect(
         saw,
         [*namespace.images.web, None],
-        when="a handler looked into the cache each time it was told: listed, changed, deleted",
+        when="a handler looked into the cache each time it was called: listed, changed, deleted",
         hint="First the cache, then tell(): a worker that is woken too early sees the past and is not woken again.",
     )
 
@@ -233,23 +268,26 @@ def test_the_cache_is_first(lab, followed, namespace):
 )
 def test_a_reader_cannot_change_the_cache(followed, namespace, lab):
     """Whatever a reader does to an object it got, the cache stays as it is."""
-    app = namespace.webapp()
+    app = namespace.webapp(labels={"team": "shop"})
     followed.start()
     request = Made("converge.runtime:Request", (str(namespace), app.name))
-    lab.resolve("converge.grader.careless:careless_reader")(followed.informer, request)
+    lab.resolve("converge.grader.library.doubles:change_cached_object")(followed.informer, request)
     listed = [obj["spec"] for obj in followed.informer.list()]
     expect(
         [(followed.informer.get(request) or {}).get("spec"), *listed],
         [app.spec, app.spec],
-        when="a reader got a WebApp from the cache and changed its spec, deep inside",
-        hint="Hand out a copy, all the way down. (A copy of the outer dict shares everything below it.)",
+        when="a reader got a WebApp from the cache and changed its spec, and the labels in the spec",
+        hint="Hand out a copy, all the way down. (A copy of the outer dict shares everything below it, and one of two "
+        "levels everything below those.)",
     )
 
 
-@check(points=2, section="list-then-watch", incident="kubernetes-client/python#174: every event twice")
+@check(points=2, section="list-then-watch", incident="kubernetes-client/python#819: a watch replayed the past")
 def test_one_list_and_one_watch(followed, namespace, recorder):
-    """It costs one list and one watch, which begins where the list ended; no polling."""
+    """It costs one list and one watch, which starts where the list ended; no polling."""
     apps = [namespace.webapp() for _ in range(2)]
+    # Something else happens as well, so that the version of the list isn't that of its newest object.
+    namespace.create({"kind": "ConfigMap", "metadata": {"name": namespace.new_name()}})
     before = collection_version(namespace)
     followed.start()
     after = collection_version(namespace)
@@ -277,8 +315,8 @@ def test_one_list_and_one_watch(followed, namespace, recorder):
 
 @check(points=2, section="when-a-watch-ends")
 def test_a_cut_watch_goes_on(followed, namespace, recorder):
-    """After a watch has ended, the next begins at the last version seen: nothing is missed, nothing listed again."""
-    app = namespace.webapp(image=namespace.images.web[0])
+    """After a watch ends, the next one starts at the last version seen: nothing is missed, nothing listed again."""
+    app, other = namespace.webapp(image=namespace.images.web[0]), namespace.webapp()
     followed.start()
     seen = app.edit(replicas=1)["metadata"]["resourceVersion"]
     eventually(lambda: followed.told.count(app.name) >= 2, when="a WebApp was changed", hint="Follow the watch.")
@@ -287,21 +325,43 @@ def test_a_cut_watch_goes_on(followed, namespace, recorder):
     app.edit(image=namespace.images.web[1])
     followed.shows(
         app,
+        other,
         when="the watch was cut, and the image changed afterwards",
-        hint="A watch that ends is ordinary: servers end them every few minutes. Open the next one.",
+        hint="Watches end all the time: servers and proxies close them. Open the next one.",
     )
-    expect(len(followed.lists()), 1, when="the watch was cut once", hint="No 410, no list: the watch can go on.")
+    expect(
+        len(followed.lists()),
+        1,
+        when="the watch was cut once",
+        hint="No 410, no list: the next watch can start at the last version you saw.",
+    )
     expect(
         version_of(recorder.watches(KIND)[1]),
         seen,
         when="the watch was cut after a change had been seen",
-        hint="Remember the resourceVersion of each event's object: that is where the next watch begins.",
+        hint="Remember the resourceVersion of every event's object, bookmarks included: the next watch starts there.",
     )
+    other.delete()
+    followed.hears(other, 2, when="a WebApp was listed, then deleted", hint="Pass on a DELETED event as well.")
+    deleted = recorder.delivered(KIND, name=other.name, type="DELETED")[-1].resource_version
+    opened = len(recorder.watches(KIND))
+    recorder.fail_watches(KIND)
+    begun = version_of(followed.open_watch(after=opened))
+    if not begun or int(begun) < int(deleted):
+        fail(
+            when="a WebApp was deleted, and after its DELETED event had been seen, the watch ended with an ERROR event "
+            "that said 500",
+            expected=f"the next watch begins at the deletion: resourceVersion {deleted}",
+            got=f"resourceVersion {begun}" if begun else "no resourceVersion",
+            hint="The object in a DELETED event has the version of the deletion. A watch from an older one brings the "
+            "deletion a second time. Keep the version of each event as it comes: a watch may also end with an "
+            "exception.",
+        )
 
 
 @check(points=2, section="bookmarks")
 def test_bookmarks_move_the_version(followed, namespace, recorder):
-    """A bookmark is not an object; it moves the version from which the next watch begins."""
+    """A bookmark is not an object; it moves the version from which the next watch starts."""
     app = namespace.webapp()
     followed.start()
     elsewhere = namespace.create({"kind": "ConfigMap", "metadata": {"name": namespace.new_name()}})
@@ -322,9 +382,9 @@ def test_bookmarks_move_the_version(followed, namespace, recorder):
     )
 
 
-@check(points=3, section="gone", incident="kubernetes-client/python#869: a watch that never came back")
+@check(points=3, section="gone", incident="Yelp/task_processing#223: stuck restarting a watch from an old version")
 def test_410_means_list_again(followed, namespace, recorder):
-    """After 410 Gone, within the stream or as an answer, it lists again and follows on."""
+    """After 410 Gone, within the stream or as an answer, it lists again and goes on watching."""
     app = namespace.webapp(image=namespace.images.web[0])
     followed.start()
     opened = len(recorder.watches(KIND))
@@ -351,6 +411,18 @@ def test_410_means_list_again(followed, namespace, recorder):
     )
     app.edit(image=namespace.images.web[0])
     followed.shows(app, when="the image was changed after the third list", hint=hint)
+    recorder.fail(watches(KIND), status=410, times=1)
+    recorder.fail(reads(KIND), status=500, times=1)
+    recorder.end_watches(KIND)
+    eventually(
+        lambda: len([each for each in followed.lists() if each.status == 200]),
+        4,
+        when="the next watch was answered 410 Gone, and the list after it 500",
+        expected="one more list that succeeds",
+        hint="A list after Gone can fail like any other. Let the same except catch it: pause, and try again.",
+    )
+    app.edit(image=namespace.images.web[1])
+    followed.shows(app, when="the image was changed after the list that succeeded", hint=hint)
 
 
 @check(
@@ -359,14 +431,16 @@ def test_410_means_list_again(followed, namespace, recorder):
     incident="kubernetes-sigs/sig-storage-local-static-provisioner#222: a disk that could never be used again",
 )
 def test_a_deletion_while_away_is_seen(followed, namespace, recorder):
-    """What was deleted or changed while it could not watch is seen by the next list, and told."""
+    """The next list finds what was deleted or changed while it could not watch, and handlers are called."""
     gone, changed = namespace.webapp(), namespace.webapp(image=namespace.images.web[0])
-    same = namespace.webapp()
+    labelled, same = namespace.webapp(), namespace.webapp()
+    looked = []  # what a worker that starts at once finds in the cache
+    followed.informer.add_handler(lambda request: looked.append((request[1], followed.cache().get(request[1]))))
     followed.start()
     eventually(
-        lambda: len(followed.told) >= 3,
-        when="three WebApps were listed",
-        expected="three keys told",
+        lambda: len(looked) >= 4,
+        when="four WebApps were listed",
+        expected="four calls of the handler",
         hint="tell() is called for each object of the first list.",
     )
     away = recorder.fail(watches(KIND), status=503, times=None)
@@ -375,96 +449,219 @@ def test_a_deletion_while_away_is_seen(followed, namespace, recorder):
         lambda: away.fired,
         when="watches were answered 503",
         expected="the informer tries to watch again",
-        hint="An ApiError of a watch is no reason to give up.",
+        hint="An ApiError from a watch isn't a reason to give up.",
     )
     followed.told.clear()
+    looked.clear()
     gone.delete()
     changed.edit(image=namespace.images.web[1])
+    namespace.client.patch(*WEBAPP, labelled.name, str(namespace), {"metadata": {"labels": {"team": "shop"}}})
     new = namespace.webapp()
     recorder.fail(watches(KIND), status=410, times=1)
     away.remove()
-    when = "one WebApp was deleted, one changed and one created while no watch was open, and then came 410"
+    when = (
+        "one WebApp was deleted, one changed, one got a label and one was created while no watch was open, and then "
+        "came 410"
+    )
     followed.shows(
-        changed, same, new, when=when, hint="The list is the truth: what is in the cache and not in the list is gone."
-    )
-    eventually(
-        lambda: {gone.name, changed.name, new.name} <= set(followed.told),
-        True,
+        changed,
+        labelled,
+        same,
+        new,
         when=when,
-        seen=lambda: f"told: {followed.told}",
-        hint="Compare the old cache with the list: tell of what is new, what has another version, what is missing.",
+        hint="The list is the truth: what is in the cache and not in the list is gone.",
+    )
+    differences = {gone.name: "deleted", changed.name: "changed", labelled.name: "labelled", new.name: "created"}
+    eventually(
+        lambda: ", ".join(
+            f"no call for the {what} one" for name, what in differences.items() if name not in followed.told
+        ),
+        "",
+        expected="handlers hear of all four",
+        when=when,
+        seen=lambda: f"keys that the handler got: {followed.told}",
+        hint="Compare the old cache with the list: tell() what is new, what has another version, and what is missing.",
+    )
+    eventually(lambda: len({name for name, _ in looked}) >= len(differences), when=when, expected="every handler hears")
+    expect(
+        {differences[name]: image for name, image in looked if name in differences},
+        {
+            "deleted": None,
+            "changed": changed.spec["image"],
+            "labelled": labelled.spec["image"],
+            "created": new.spec["image"],
+        },
+        when=f"{when}; a handler looked into the cache for the image of the WebApp that it was called with",
+        hint="First the whole cache, then tell(), also for what is missing from the list: a worker that is woken too "
+        "early still finds the deleted one, and is not woken again.",
+    )
+    expect(
+        followed.told.count(same.name),
+        0,
+        when=f"{same.name} was the same before and after",
+        expected="no handler is called with it",
+        hint="An object whose version is the same hasn't changed: nobody has to look at it.",
     )
 
 
-@check(points=1, section="keys-not-events")
-def test_a_failing_handler_stops_nothing(followed, namespace):
-    """A handler that raises stops neither the other handlers nor the informer."""
+@check(points=2, section="keys-not-events")
+def test_a_failing_handler_stops_nothing(followed, namespace, lab):
+    """A handler that raises, or whose `keys` does, stops neither the others nor the informer, and it's logged."""
+    lab.resolve("converge.grader.library.doubles:show_logs")()
 
-    def broken(request):
+    def broken(anything):
         raise ValueError("this handler is broken")
 
-    informer = followed.informer
-    informer.add_handler(broken)
-    after = []
-    informer.add_handler(lambda request: after.append(request[1]))
+    def broken_keys(obj):
+        raise ValueError("this function of keys is broken")
+
+    def broken_once(request):
+        after_itself.append(request[1])
+        if len(after_itself) == 1:
+            raise ValueError("this handler was broken")
+
+    after_handler, after_keys, after_itself = [], [], []
+    for handler, *keys in (
+        (broken,),
+        (lambda request: after_handler.append(request[1]),),
+        (lambda request: None, broken_keys),
+        (lambda request: after_keys.append(request[1]),),
+        (broken_once,),
+    ):
+        followed.informer.add_handler(handler, *keys)
     app = namespace.webapp(image=namespace.images.web[0])
     followed.start()
     app.edit(image=namespace.images.web[1])
-    followed.shows(
+    when = "one handler raised at every call, the `keys` of another did, and a WebApp was changed"
+    followed.shows(app, when=when, hint="Catch what a handler or its `keys` raises, log it, and go on with the next.")
+    for names, what in ((after_handler, "a handler"), (after_keys, "a handler whose `keys`")):
+        followed.hears(
+            app,
+            2,
+            names=names,
+            when=f"{what} raised each time, and there was another handler after it",
+            hint="Each handler has a try of its own, with its `keys` inside.",
+        )
+    followed.hears(
         app,
-        when="one of three handlers raised at every call, and a WebApp was changed",
-        hint="Catch what a handler raises, say it, and go on with the next one.",
-    )
-    eventually(
-        lambda: after.count(app.name),
         2,
-        when="the handler before it raised each time",
-        hint="Each handler has a try of its own.",
+        names=after_itself,
+        when="a handler raised at its first call, and then the WebApp was changed",
+        hint="Log what it raised and go on. A handler that failed once is still called at the next change.",
     )
+    for reason in ("this handler is broken", "this function of keys is broken"):
+        eventually(
+            lambda reason=reason: reason in lab.output,
+            True,
+            when=f'ValueError("{reason}") was raised',
+            expected="the error is printed or logged, at INFO or above",
+            seen=lambda: f"printed and logged: {lab.output[-300:] or 'nothing'}",
+            hint="A handler that fails in silence is a change that nobody looks at. Log what it raised.",
+        )
+
+
+def too_fast(refused):
+    """Four attempts within a tenth of a second: no pause that is worth the name. (A busy machine only slows them.)"""
+    times = [request.time for request in refused.fired]
+    return any(fourth - first < 0.1 for first, fourth in zip(times, times[3:], strict=False))
 
 
 @check(points=1, section="when-a-watch-ends")
-def test_failures_are_spaced(followed, namespace, recorder):
-    """While the server refuses, it asks again, but not at once and not a hundred times a second."""
+def test_failures_are_spaced(lab, kubeconfig, namespace, recorder):
+    """While the server refuses, it asks again, but with a pause, and a refused watch doesn't make it list."""
     namespace.webapp()
+    for what, match, status in (
+        ("list", reads(KIND), 500),
+        ("watch", watches(KIND), 410),
+        ("watch", watches(KIND), 503),
+    ):
+        followed = Followed(lab, kubeconfig, namespace, recorder)
+        if what == "watch":
+            followed.start()
+        listed = len(followed.lists())
+        with recorder.fail(match, status=status, times=None) as refused:
+            if what == "watch":
+                recorder.end_watches(KIND)
+            else:
+                followed.start(synced=False)
+            recorder.wait_for(lambda refused=refused: len(refused.fired) >= 12, 0.5)
+            eventually(
+                lambda refused=refused: len(refused.fired) >= 2,
+                True,
+                when=f"every {what} was answered {status}",
+                expected=f"at least two attempts to {what}",
+                hint="An error isn't a reason to give up.",
+            )
+        if too_fast(refused):
+            fail(
+                when=f"every {what} was answered {status}",
+                expected="a pause between two attempts",
+                got=f"{len(refused.fired)} attempts in {refused.fired[-1].time - refused.fired[0].time:.2f} s",
+                hint="After every error, 410 included: `stopping.wait(seconds)` is a pause that stop() can end.",
+            )
+        if status == 503:
+            expect(
+                len(followed.lists()) - listed,
+                0,
+                when="the watch was cut, and every other one was answered 503",
+                expected="no list",
+                hint="Only Gone takes the version away. After any other error, watch from where you were.",
+            )
+        followed.informer.stop()
+        followed.running.result()
+
+
+@check(points=1, section="stopping")
+def test_stop_ends_it(followed, namespace):
+    """stop() ends run() within a second, even while it waits for an event, and closes the watch."""
     followed.start()
-    refused = recorder.fail(watches(KIND), status=500, times=None)
-    recorder.end_watches(KIND)
-    recorder.wait_for(lambda: len(refused.fired) >= 40, 1.0)
-    if len(refused.fired) >= 40:
-        first, last = refused.fired[0].time, refused.fired[39].time
-        fail(
-            when="every watch was answered 500",
-            expected="a pause between two attempts",
-            got=f"40 attempts in {last - first:.2f} s",
-            hint="`stopping.wait(seconds)` is a pause that stop() can end.",
-        )
-    eventually(
-        lambda: refused.fired,
-        when="every watch was answered 500",
-        expected="at least one more attempt",
-        hint="An error is no reason to give up.",
+    app = namespace.webapp()  # told by the watch: so it is in the informer's hands, and not only on its way there
+    followed.shows(app, when="a WebApp was created", hint="apply() puts the object of an event into the cache.")
+    followed.informer.stop()
+    followed.ends(
+        when="stop() was called while the informer waited for an event",
+        hint="Keep the open watch in `self.watch`, so that stop() can close it.",
     )
 
 
 @check(points=1, section="stopping")
-def test_stop_ends_it(followed, namespace, recorder):
-    """stop() ends run() within a second, also while it waits for an event, and closes the watch."""
-    followed.start()
-    app = namespace.webapp()  # told by the watch: so it is in the informer's hands, and not only on its way there
-    followed.shows(app, when="a WebApp was created", hint="apply() puts what an event tells into the cache.")
-    followed.informer.stop()
-    if not followed.running.finished(within=1.5):
-        fail(
-            when="stop() was called while the informer waited for an event",
-            expected="run() returns within a second",
-            got="it still ran 1.5 s later",
-            hint="Keep the open watch in `self.watch`, so that stop() can close it.",
+def test_stop_comes_before_the_watch(lab, kubeconfig, namespace, recorder):
+    """stop() ends run() even if it comes during the list, or while the watch is being opened."""
+    namespace.webapp()
+    for during, arrives in (("list", reads(KIND)), ("watch", watches(KIND))):
+        followed = Followed(lab, kubeconfig, namespace, recorder)
+        stopped = recorder.meanwhile(arrives, followed.informer.stop)
+        followed.start(synced=False)
+        eventually(
+            lambda stopped=stopped: stopped.fired,
+            within=8,
+            when="run() was started",
+            expected=f"a {during}",
+            hint="First a list, then a watch from its version.",
         )
-    eventually(
-        lambda: all(each.duration is not None for each in recorder.watches(KIND)),
-        True,
-        when="stop() was called",
-        expected="no watch stays open",
-        hint="stop() closes `self.watch`.",
+        followed.ends(
+            when=f"stop() was called after the {during} was asked for and before the server answered",
+            hint="stop() had no watch to close yet. Look at `stopping` once more as soon as you have one.",
+        )
+
+
+@check(points=2, section="gone")
+def test_the_cache_has_no_gap(followed, namespace, recorder, lab):
+    """Once synced, a reader finds an object at every moment: a list replaces the cache as a whole."""
+    app = namespace.webapp(image=namespace.images.web[0])
+    request = Made("converge.runtime:Request", (str(namespace), app.name))
+    reader = lab.resolve("converge.grader.library.doubles:ReaderOnEveryLine")(followed.informer, request)
+    followed.start()
+    app.edit(image=namespace.images.web[1])
+    followed.shows(app, when="the image of a WebApp was changed", hint="Follow the watch.")
+    recorder.expire_watches(KIND)
+    followed.open_watch(after=1)
+    if not reader.missed:
+        return
+    fail(
+        when=f"another thread looked for {app.name} before each line that run() ran, as soon as has_synced() was true: "
+        "during the first list, a change of that WebApp and a second list",
+        expected=f"{app.name} is always there, and has_synced() stays true",
+        got=f"{reader.missed} of {reader.looks} times it wasn't",
+        hint="Build the new dict on the side, put it in place with one assignment, and set `synced` after that.",
     )

@@ -2,26 +2,32 @@
 
 import random
 
-from converge.grader import attacks, check, eventually, expect, fail
-from converge.grader.recorder import writes
+from converge.grader import check, eventually, expect, fail
+from converge.grader.checks.webapps import (
+    CHILDREN,
+    children_of,
+    containers,
+    deployment_of,
+    goes_quietly,
+    namesakes,
+    summary,
+    wanted_summary,
+)
+from converge.recorder import reads
+from converge.testing import attacks
 
-CHILDREN = ("Deployment", "Service")
+BUILDERS = ("desired_deployment", "desired_service")
 
 
-def containers(deployment):
-    """The containers of a Deployment's Pods, by name."""
-    return {each["name"]: each for each in deployment["spec"]["template"]["spec"]["containers"]}
-
-
-def child(namespace, kind, app, *, when, hint=""):
+def child(app, kind, *, when, hint=""):
     """The child of that kind, as soon as it is there."""
 
     def others():
-        names = [each["metadata"]["name"] for each in namespace.list(kind)]
+        names = [each["metadata"]["name"] for each in app.namespace.list(kind)]
         return [f"what there is: {kind} {', '.join(names)}"] if names else []
 
     return eventually(
-        lambda: namespace.get(kind, app.name),
+        lambda: app.namespace.get(kind, app.name),
         when=when,
         expected=f"a {kind} named {app.name}, like its WebApp",
         hint=hint or "The name of a child is computed from the WebApp's, never made up: so a second run finds it.",
@@ -29,13 +35,22 @@ def child(namespace, kind, app, *, when, hint=""):
     )
 
 
-def both(namespace, app, *, when, hint=""):
-    return [child(namespace, kind, app, when=when, hint=hint) for kind in CHILDREN]
+def both(app, *, when, hint=""):
+    """Its Deployment and its Service, as soon as they are there."""
+    return [child(app, kind, when=when, hint=hint) for kind in CHILDREN]
 
 
-def missing(namespace, app):
+def missing(app):
     """What is missing, in words."""
-    return "".join(f"there is no {kind} {app.name}; " for kind in CHILDREN if namespace.get(kind, app.name) is None)
+    return "".join(f"there is no {kind} {app.name}; " for kind in CHILDREN if kind not in children_of(app))
+
+
+def wrong(app):
+    """What is missing or not as the WebApp's spec says, in words."""
+    if lacking := missing(app):
+        return lacking
+    found, wanted = summary(*(app.namespace.get(kind, app.name) for kind in CHILDREN)), wanted_summary(app)
+    return "; ".join(f"{what}: {found[what]}, not {wanted[what]}" for what in wanted if found[what] != wanted[what])
 
 
 def one_of_each(namespace, when):
@@ -54,26 +69,22 @@ def one_of_each(namespace, when):
 def test_a_webapp_gets_a_deployment_and_a_service(operator, namespace):
     """A WebApp gets a Deployment and a Service, as its spec says."""
     labels = {f"team-{random.randrange(1000)}": namespace.new_name()}
-    app = namespace.webapp(labels=labels)
-    spec, when = app.spec, "a WebApp was created"
+    app, none = namespace.webapp(labels=labels), namespace.webapp(replicas=0)
     operator.start()
-    deployment, service = both(namespace, app, when=when)
-    web = containers(deployment).get("web", {})
+    for each, when in ((none, "a WebApp with 0 replicas was created"), (app, "a WebApp was created")):
+        deployment, service = both(each, when=when)
+        expect(
+            summary(deployment, service),
+            wanted_summary(each),
+            when=when,
+            hint="The builders take replicas, image and port from the spec, and 0 is a number like any other. The "
+            "Service's port leads to that of the container web: its targetPort is the number, or that port's name.",
+        )
     expect(
-        {
-            "replicas": deployment["spec"]["replicas"],
-            "image of container web": web.get("image"),
-            "ports of container web": [port["containerPort"] for port in web.get("ports", [])],
-            "port of the Service": [port["port"] for port in service["spec"].get("ports", [])],
-        },
-        {
-            "replicas": spec["replicas"],
-            "image of container web": spec["image"],
-            "ports of container web": [spec["port"]],
-            "port of the Service": [spec["port"]],
-        },
-        when=when,
-        hint="The builders take replicas, image and port from the spec.",
+        [port.get("name") for port in service["spec"]["ports"]],
+        ["http"],
+        when="the name of the Service's port was read",
+        hint="One port, called http: others refer to it by this name.",
     )
     template = deployment["spec"]["template"]["metadata"]["labels"]
     for where, found in (
@@ -91,40 +102,65 @@ def test_a_webapp_gets_a_deployment_and_a_service(operator, namespace):
     expect(
         bool(selector) and {key: template.get(key) for key in selector} == selector,
         True,
+        expected="the Pods carry every label of the selector",
         when="the Service's selector was compared with the labels of the Pods",
         hint="A Service stands for the Pods that carry all labels of its selector; here it finds none.",
         seen=[f"selector of the Service: {selector}", f"labels of the Pods: {template}"],
     )
+    for owner, chosen in (("the Service", selector), ("the Deployment", deployment["spec"]["selector"]["matchLabels"])):
+        if labels.keys() & chosen.keys():
+            fail(
+                when=f"the WebApp has the labels {labels}, and the selector of {owner} was read",
+                expected="a selector without them",
+                got=str(chosen),
+                hint="selector(webapp) is all that a selector needs. A user's label can change, and then the Pods that "
+                "are there no longer match; the selector of a Deployment can't change at all.",
+            )
 
 
 @check(points=2, section="a-builder-without-a-past")
-def test_the_sidecar_is_there_once_and_only_where_it_is_asked_for(operator, namespace):
+def test_the_sidecar_is_there_once_and_only_where_it_is_asked_for(request, operator, namespace, submission):
     """A WebApp with a sidecar has one container logger, after any number of runs; one without has none."""
     plain, image = namespace.images.web
     with_it, without = namespace.webapp(replicas=1, sidecar=image), namespace.webapp(replicas=1, image=plain)
     hint = "A builder has no past: what it returns must depend on its WebApp alone, not on an earlier call."
     operator.start()
     for app in (with_it, without):
-        both(namespace, app, when="a WebApp with a sidecar and one without were created", hint=hint)
+        both(app, when="a WebApp with a sidecar and one without were created", hint=hint)
     late = namespace.webapp(replicas=1)
     for app in (with_it, without):
         app.poke()
-    both(namespace, late, when="a third WebApp, without a sidecar, was created after them", hint=hint)
+    both(late, when="a third WebApp, without a sidecar, was created after them", hint=hint)
     operator.settle()
     for app, wanted in ((with_it, ["logger", "web"]), (without, ["web"]), (late, ["web"])):
-        pod = namespace.get("Deployment", app.name)["spec"]["template"]["spec"]
-        found = sorted(each["name"] for each in pod["containers"])
+        found = sorted(containers(deployment_of(app)))
         expect(found, wanted, when=f"the containers of {app} were read after several runs", hint=hint)
-    logger = containers(namespace.get("Deployment", with_it.name))["logger"]
+    logger = containers(deployment_of(with_it))["logger"]
     expect(logger["image"], image, when="the image of container logger was read", hint="It is the spec's `sidecar`.")
+    without.edit(image=image)
+    namespace.delete("Deployment", without.name)
+    without.poke()
+    eventually(
+        lambda: wrong(without),
+        "",
+        when="the image in the spec was changed, and the Deployment was deleted by hand",
+        expected="a Deployment with the image that the spec has now",
+        hint=hint,
+    )
+    for name in BUILDERS:
+        if f"def {name}(".encode() in submission.read_bytes():  # which may be a program
+            lab = request.getfixturevalue("lab")
+            calls = lab.resolve("converge.grader.library.doubles:call_twice")
+            first, second = calls(getattr(lab, name), with_it.now())
+            expect(second, first, when=f"{name} was called twice with the same WebApp", hint=hint)
 
 
 @check(points=3, section="look-then-make-then-be-told", incident="dask/dask-kubernetes#654")
 def test_at_rest_nothing_is_written(operator, namespace):
-    """Once the children are there, nothing is written, neither when the WebApp is touched nor after a restart."""
+    """Once the children are there, nothing is written, not when the WebApp is touched, and not after a restart."""
     app = namespace.webapp(replicas=1, sidecar=namespace.images.web[0])
     operator.start()
-    both(namespace, app, when="a WebApp was created")
+    both(app, when="a WebApp was created")
     attacks.zero_writes_at_rest(
         operator,
         app,
@@ -134,11 +170,11 @@ def test_at_rest_nothing_is_written(operator, namespace):
 
 @check(points=2, section="a-builder-without-a-past", incident="keycloak/keycloak#21015")
 def test_two_webapps_do_not_touch_each_other(operator, namespace):
-    """Two WebApps in one namespace share neither children nor Pods."""
+    """Two WebApps in one namespace share neither children nor Pods, and a copy under another name isn't a child."""
     labels = {"team": namespace.new_name()}  # equal labels must not make two WebApps one
     mine, other = namespace.webapp(labels=labels), namespace.webapp(labels=labels)
     operator.start()
-    pairs = [both(namespace, app, when="two WebApps were created") for app in (mine, other)]
+    pairs = [both(app, when="two WebApps were created") for app in (mine, other)]
     for (deployment, service), (foreign, _) in (pairs, pairs[::-1]):
         pods = foreign["spec"]["template"]["metadata"]["labels"]
         for owner, selector in (
@@ -153,32 +189,19 @@ def test_two_webapps_do_not_touch_each_other(operator, namespace):
                     hint="Something in the selector has to tell one WebApp's Pods from the other's: its name.",
                 )
     one_of_each(namespace, when="two WebApps were created")
-
-
-@check(points=2, section="look-then-make-then-be-told")
-def test_a_refused_create_is_tried_again(operator, namespace, recorder):
-    """A create that the server refuses with a 500 is tried again."""
-    for kind in CHILDREN:
-        recorder.fail(writes(kind), status=500)
-    app = namespace.webapp(replicas=1)
-    operator.start()
-    hint = "AlreadyExists is the one error to be content with. Any other must be raised, so that the pass is retried."
-    both(namespace, app, when="the first write of the Deployment and of the Service was answered with 500", hint=hint)
-    operator.settle()
-    one_of_each(namespace, when="the first write of each child was answered with 500")
-
-
-@check(points=3, section="names-are-the-memory", incident="cryostatio/cryostat-operator#163")
-def test_a_lost_answer_leaves_one_child(operator, namespace, recorder):
-    """When the answer to a create is lost, there is still one child of each kind in the end."""
-    for kind in CHILDREN:
-        recorder.lose_answer(writes(kind))
-    app = namespace.webapp(replicas=1)
-    operator.start()
-    when = "the server created each child, but its answer was lost"
-    both(namespace, app, when=when, hint="Raise what you do not know how to handle: the next pass sees what is there.")
-    operator.settle()
-    one_of_each(namespace, when=when)
+    for child in pairs[0]:
+        copy = {"apiVersion": child["apiVersion"], "kind": child["kind"], "spec": child["spec"]}
+        copy["spec"].pop("clusterIP", None), copy["spec"].pop("clusterIPs", None)
+        copy["metadata"] = {"name": f"{mine.name}-canary", "labels": child["metadata"].get("labels", {})}
+        namespace.create(copy)
+        namespace.delete(child["kind"], mine.name)
+    mine.poke()
+    both(
+        mine,
+        when="someone made copies of its children, with the same labels and other names; then the children were "
+        "deleted, and the WebApp was touched",
+        hint="Ask for the child by its name: that alone says whether it exists.",
+    )
 
 
 @check(points=3, section="each-step-by-itself", incident="rabbitmq/cluster-operator#782")
@@ -187,7 +210,7 @@ def test_a_crash_after_each_write(operator, namespace):
     attacks.crash_after_every_write(
         operator,
         make=lambda: namespace.webapp(replicas=1),
-        wrong=lambda app: missing(namespace, app),
+        wrong=missing,
         hint="Each child is looked for by itself. Whether one exists says nothing about the other.",
     )
     one_of_each(namespace, when="the operator was killed after each of its writes")
@@ -195,24 +218,93 @@ def test_a_crash_after_each_write(operator, namespace):
 
 @check(points=3, section="look-then-make-then-be-told", incident="dask/dask-kubernetes#940")
 def test_a_stale_read_does_no_harm(operator, namespace, recorder):
-    """A read that does not show an own write yet leads to no second child and holds up no other step."""
+    """A stale read leads to no second child and holds up no other step."""
     bystander = namespace.webapp(replicas=1)
     operator.start()
-    both(namespace, bystander, when="a WebApp was created")
+    both(bystander, when="a WebApp was created")
     operator.settle()
+    for kind in CHILDREN:
+        namespace.delete(kind, bystander.name)
+        bystander.poke()
+        child(
+            bystander,
+            kind,
+            when=f"the {kind} was deleted by hand, and the WebApp touched",
+            hint="Whether a child is there is a question for the server, in every pass. What you remember is the past.",
+        )
     for stale, other in (CHILDREN, CHILDREN[::-1]):
         past = recorder.freeze(stale)
         app = namespace.webapp(replicas=1)
-        both(namespace, app, when=f"a WebApp was created while reads of {stale}s showed the past")
+        both(app, when=f"a WebApp was created while reads of {stale}s showed the past")
         namespace.delete(other, app.name)
         app.poke()
         child(
-            namespace,
-            other,
             app,
+            other,
             when=f"reads did not show the {stale} yet, the {other} was deleted, and the WebApp touched",
             hint=f"AlreadyExists says that the {stale} is there, which is what was wanted: go on with the {other}.",
         )
         past.thaw()
     operator.settle()
     one_of_each(namespace, when="reads had shown the past for a while")
+
+
+@check(points=4, section="look-then-make-then-be-told", incident="cryostatio/cryostat-operator#163", timeout=60)
+def test_every_request_may_fail(operator, namespace):
+    """Whichever request fails, also when the server did it and its answer was lost: one child of each kind."""
+    attacks.fault_at_every_request(
+        operator,
+        make=lambda name=None, **spec: namespace.webapp(name, **{"replicas": 1, **spec}),
+        wrong=missing,
+        children=CHILDREN,
+        modes=["500", "504", "403", "404", "quota", "reset", "lost"],
+        hint="NotFound answers a get and AlreadyExists answers a create. Any other error says that you don't know, "
+        "even a 409 that isn't AlreadyExists: let it propagate, and the next pass looks again.",
+    )
+    one_of_each(namespace, when="each request for a WebApp had failed once")
+
+
+@check(points=3, section="look-then-make-then-be-told", timeout=60)
+def test_a_failed_read_is_no_answer(operator, namespace, recorder):
+    """A read that fails doesn't say that something is missing."""
+    app = namespace.webapp(replicas=1)
+    operator.start()
+    both(app, when="a WebApp was created")
+    operator.settle()
+    for kind in CHILDREN:
+        mark = recorder.mark()
+        unreadable = recorder.fail(reads(kind, verb="get", name=app.name), status=500)
+        app.poke()
+        eventually(lambda unreadable=unreadable: unreadable.fired, within=2)  # one that reads a cache has no GET
+        operator.settle()
+        unreadable.remove()
+        if written := recorder.since(mark).writes(kind):
+            fail(
+                when=f"the API server answered 500 once when the {kind} was read",
+                expected="no write: the pass fails, and the next one looks again",
+                got=f"it tried to create the {kind}, which exists",
+                seen=[str(each) for each in written[:3]],
+                hint="NotFound is the one error that answers the question. Any other says that you don't know.",
+            )
+
+
+@check(points=1, section="from-a-change-to-rest", timeout=60)
+def test_a_deleted_webapp_is_no_error(operator, namespace):
+    """A WebApp that is gone is not an error: nothing is retried, and no child is created for it."""
+    app = namespace.webapp(replicas=1)
+    operator.start()
+    both(app, when="a WebApp was created")
+    operator.settle()
+    goes_quietly(
+        operator,
+        app,
+        hint="The WebApp may be gone by the time you get its name. Catch NotFound there, and return.",
+    )
+
+
+@check(points=2, section="names-are-the-memory", timeout=60)
+def test_a_name_and_a_namespace(operator, namespace, other_namespace):
+    """Two WebApps with the same name in two namespaces each have their own children."""
+    attacks.namesakes_are_independent(
+        operator, make=namesakes(), wrong=wrong, children=CHILDREN, rests=True, reborn=True
+    )

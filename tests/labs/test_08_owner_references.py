@@ -1,10 +1,29 @@
 """Checks of lab 08, easiest first. Each docstring is the line that the learner reads."""
 
 from contextlib import contextmanager
+from functools import partial
 
-from converge.grader import attacks, check, eventually, expect
-
-CHILDREN = ("Deployment", "Service")
+from converge.grader import check, eventually, expect
+from converge.grader.checks import webapps
+from converge.grader.checks.conditions import warnings_mentioning
+from converge.grader.checks.oracles import wrong_webapp
+from converge.grader.checks.waits import quiet
+from converge.grader.checks.webapps import (
+    CHILDREN,
+    another_port,
+    children_of,
+    deployment_of,
+    foreign_deployment,
+    foreign_service,
+    gets_there_by_itself,
+    is_given_up,
+    makes_nothing_while_deleted,
+    no_pass_fails,
+    other_image,
+    uid_of,
+)
+from converge.recorder import reads
+from converge.testing import attacks
 
 
 def reference(app):
@@ -18,60 +37,48 @@ def reference(app):
     }
 
 
-def owners(namespace, kind, name):
-    """The owner references of an object, without ``blockOwnerDeletion``, which is as one likes; None without object."""
-    found = namespace.get(kind, name)
+def owners(app, kind):
+    """The owner references of a child, except ``blockOwnerDeletion``, which is optional; None without such a child."""
+    found = app.namespace.get(kind, app.name)
     references = found["metadata"].get("ownerReferences", []) if found else None
     return references and [
         {key: value for key, value in each.items() if key != "blockOwnerDeletion"} for each in references
     ]
 
 
-def owned(namespace, app, *, when, hint):
+def owned(app, *, when, hint):
     """Wait until both children name the WebApp as their controller."""
     for kind in CHILDREN:
         eventually(
-            lambda kind=kind: controller(namespace, kind, app),
+            lambda kind=kind: controller(app, kind),
             reference(app),
             when=f"{when}; the controller reference of {kind} {app.name}",
             hint=hint,
-            seen=lambda kind=kind: [f"all of its owner references: {owners(namespace, kind, app.name)}"],
+            seen=lambda kind=kind: [f"all of its owner references: {owners(app, kind)}"],
         )
 
 
-def controller(namespace, kind, app):
+def controller(app, kind):
     """The controller reference of the WebApp's child, or a word for why there is none."""
-    found = owners(namespace, kind, app.name)
+    found = owners(app, kind)
     if found is None:
         return f"there is no {kind} {app.name}"
     return next((each for each in found or [] if each.get("controller")), "none")
 
 
-def running(operator, namespace, **spec):
-    """A WebApp whose children are there, and its own; with one Pod, because rollouts take time."""
-    app = namespace.webapp(**{"replicas": 1, **spec})
-    if not operator.running:
-        operator.start()
-    hint = "Each child names its WebApp in metadata.ownerReferences, with its uid and `controller: true`."
-    owned(namespace, app, when="a WebApp was created", hint=hint)
-    return app
+running = partial(
+    webapps.running,
+    until=owned,
+    hint="Each child names its WebApp in metadata.ownerReferences, with its uid and `controller: true`.",
+)
 
 
-def stranger(namespace, kind, name, owner=None):
-    """Somebody else's object of that name, as it is before the operator has seen it."""
-    metadata = {"name": name, "labels": {"team": "somebody-else"}, "annotations": {"note": "do not touch"}}
-    if owner:
-        metadata["ownerReferences"] = [owner]
-    labels = {"run": name}
-    template = {
-        "metadata": {"labels": labels},
-        "spec": {"containers": [{"name": "legacy", "image": namespace.images.web[0]}]},
-    }
-    spec = {
-        "Deployment": {"replicas": 1, "selector": {"matchLabels": labels}, "template": template},
-        "Service": {"selector": labels, "ports": [{"name": "legacy", "port": 70}]},
-    }[kind]
-    return essence(namespace.create({"kind": kind, "metadata": metadata, "spec": spec}))
+def stranger(namespace, kind, name):
+    """An object of that name that another team made, as it is before the operator has seen it."""
+    labels = {"team": "another-team", "app.kubernetes.io/name": "webapp", "app.kubernetes.io/instance": "another-one"}
+    metadata = {"labels": labels, "annotations": {"note": "do not touch"}}
+    make = foreign_deployment if kind == "Deployment" else foreign_service
+    return essence(make(namespace, name, **metadata))
 
 
 def essence(obj):
@@ -85,28 +92,23 @@ def essence(obj):
     return {"metadata": {**metadata, "annotations": annotations}, "spec": obj["spec"]}
 
 
-def reports(namespace, app, kind):
-    """What tells people about the other object: Warning Events about the WebApp, and its conditions."""
-    remarks = [
-        f"Event {each['reason']}: {each['message']}"
-        for each in namespace.list("Event")
-        if each["involvedObject"].get("kind") == "WebApp"
-        and each["involvedObject"].get("name") == app.name
-        and each["type"] == "Warning"
-    ]
-    conditions = [f"condition {each['type']}: {each['message']}" for each in app.status.get("conditions", [])]
-    return [each for each in remarks + conditions if kind.lower() in each.lower()]
+def wrong(app):
+    """What is not as the WebApp asks for, or not owned by it."""
+    foreign = [f"the controller of {kind} {app.name}: {controller(app, kind)}" for kind in CHILDREN]
+    return wrong_webapp(app) or "\n".join(
+        said for kind, said in zip(CHILDREN, foreign, strict=True) if controller(app, kind) != reference(app)
+    )
 
 
-def untouched(namespace, app, kind, before, *, when, hint):
+def untouched(app, kind, before, *, when, hint):
     """Fail unless the stranger is as it was."""
-    expect(essence(namespace.get(kind, app.name)), before, when=when, hint=hint)
+    expect(essence(app.namespace.get(kind, app.name)), before, when=when, hint=hint)
 
 
-def reported(namespace, app, kind, *, when, hint):
-    """Fail unless people are told of the stranger."""
+def reported(app, kind, *, when, hint):
+    """Fail unless the WebApp reports the stranger."""
     eventually(
-        lambda: reports(namespace, app, kind),
+        lambda: warnings_mentioning(app, kind),
         within=5,
         when=when,
         expected=f"a Warning Event about the WebApp, or a condition of it, that mentions the {kind}",
@@ -121,7 +123,7 @@ def with_strangers(operator, namespace):
         name = namespace.new_name()
         before = stranger(namespace, kind, name)
         app = namespace.webapp(name, replicas=1)
-        when = f"there was a {kind} {name} of somebody else, and a WebApp of the same name was created"
+        when = f"someone else's {kind} {name} was there, and a WebApp of the same name was created"
         found.append((kind, app, before, when))
     operator.start()
     operator.settle()
@@ -130,7 +132,7 @@ def with_strangers(operator, namespace):
 
 @contextmanager
 def guarded(namespace):
-    """Ask of everybody here who sets blockOwnerDeletion for the right to update the owner's finalizers.
+    """Allow blockOwnerDeletion in this namespace only to those who may update the owner's finalizers.
 
     The admission plugin OwnerReferencesPermissionEnforcement does so for a whole cluster; this is the same rule as a
     policy, for one namespace.
@@ -188,7 +190,7 @@ def in_force(namespace):
     return False
 
 
-@check(points=2, section="see-it-fail", incident="crossplane/crossplane#895")
+@check(points=2, section="see-it-fail", incident="crossplane-contrib/provider-kubernetes#18")
 def test_what_a_webapp_owns_goes_with_it(operator, namespace, recorder):
     """A deleted WebApp leaves no Deployment and no Service behind."""
     app = namespace.webapp(replicas=1)
@@ -198,7 +200,7 @@ def test_what_a_webapp_owns_goes_with_it(operator, namespace, recorder):
         return [str(each) for each in recorder.requests if each.namespace not in ("", str(namespace))]
 
     eventually(
-        lambda: elsewhere() or all(namespace.get(kind, app.name) for kind in CHILDREN),
+        lambda: elsewhere() or children_of(app) == list(CHILDREN),
         when="a WebApp was created",
         expected="its Deployment and its Service",
         hint="First of all, the children of lesson 06 must be there.",
@@ -212,6 +214,7 @@ def test_what_a_webapp_owns_goes_with_it(operator, namespace, recorder):
     )
     hint = "The garbage collector deletes what names the WebApp in metadata.ownerReferences, and nothing else."
     attacks.deletion_leaves_nothing(operator, app, children=CHILDREN, within=6, hint=hint)
+    is_given_up(operator, app)
 
 
 @check(points=2, section="one-owner-manages")
@@ -220,7 +223,6 @@ def test_children_name_their_webapp_as_their_controller(operator, namespace):
     app = namespace.webapp(replicas=1)
     operator.start()
     owned(
-        namespace,
         app,
         when="a WebApp was created",
         hint="Of perhaps several owners one manages the child: `controller: true` says which, and it is how an event "
@@ -229,30 +231,40 @@ def test_children_name_their_webapp_as_their_controller(operator, namespace):
     operator.settle()
     for kind in CHILDREN:
         expect(
-            owners(namespace, kind, app.name),
+            owners(app, kind),
             [reference(app)],
             when=f"a WebApp was created; all owner references of its {kind}",
             hint="Copy apiVersion, kind, name and uid from the WebApp that you have read.",
         )
+    app.edit(image=other_image(app), port=another_port(app), replicas=2)
+    eventually(
+        lambda: wrong_webapp(app),
+        "",
+        when="image, port and replicas of the WebApp were changed",
+        expected="its children follow, as in lesson 07",
+        hint="A child whose controller is this WebApp is yours: `ensure` it. Compare the uid of its controller with "
+        "the WebApp's.",
+        seen=lambda: [said for kind in CHILDREN for said in warnings_mentioning(app, kind)],
+    )
 
 
 @check(points=2, section="watch-what-you-own", incident="kubernetes-sigs/kro#323")
 def test_a_deleted_child_comes_back(operator, namespace):
-    """A child that is deleted by hand is made again, though nobody has touched the WebApp."""
+    """A child deleted by hand is created again, though the WebApp was not touched."""
     app = running(operator, namespace)
     for kind in CHILDREN:
         operator.settle()
-        before = namespace.get(kind, app.name)["metadata"]["uid"]
+        before = uid_of(app, kind)
         namespace.delete(kind, app.name)
         eventually(
-            lambda kind=kind, before=before: (
-                (namespace.get(kind, app.name) or {"metadata": {"uid": before}})["metadata"]["uid"] != before
-            ),
+            lambda kind=kind, before=before: uid_of(app, kind) not in (None, before),
             when=f"{kind} {app.name} was deleted, and the WebApp was left alone",
             expected=f"another {kind} {app.name}",
             hint="Watch what you own: an event of a child leads to its controller, and so to a reconcile.",
         )
-        owned(namespace, app, when=f"the {kind} was deleted and came back", hint="The new child is owned, too.")
+        owned(
+            app, when=f"the {kind} was deleted and came back", hint="The new child needs its owner reference as well."
+        )
 
 
 @check(points=3, section="yours-or-a-strangers")
@@ -266,67 +278,92 @@ def test_a_removed_reference_comes_back(operator, namespace):
         "name": helper["metadata"]["name"],
         "uid": helper["metadata"]["uid"],
     }
-    before = {kind: namespace.get(kind, app.name)["metadata"]["uid"] for kind in CHILDREN}
+    before = {kind: uid_of(app, kind) for kind in CHILDREN}
     hint = "A reference that is set at creation only can be lost later: compare it in every pass, and put it back."
     body = [{"op": "replace", "path": "/metadata/ownerReferences", "value": [other]}]
     operator.settle()
     namespace.patch("Deployment", app.name, body, type="json")
-    owned(namespace, app, when="the owner reference of the Deployment was removed by hand", hint=hint)
+    owned(app, when="the owner reference of the Deployment was removed by hand", hint=hint)
     operator.stop()
     namespace.patch("Service", app.name, body, type="json")
+    app.edit(labels={"team": "shop"})
     operator.start()
-    owned(namespace, app, when="the owner reference of the Service was removed while the operator was down", hint=hint)
+    owned(
+        app,
+        when="the owner reference of the Service was removed, and a label was added to the WebApp's spec, while the "
+        "operator was down",
+        hint=f"{hint} And recognize your own child by a sign that stays: what the spec asks for now isn't on it yet.",
+    )
     operator.settle()
     for kind in CHILDREN:
-        now = namespace.get(kind, app.name)
         expect(
-            now["metadata"]["uid"],
+            uid_of(app, kind),
             before[kind],
             when=f"the owner reference of the {kind} was removed; the uid of that {kind} before and after",
-            hint="It is your own child: mend it, do not make it anew.",
+            hint="It is your own child: fix it, don't replace it.",
         )
         expect(
-            other in owners(namespace, kind, app.name),
+            other in owners(app, kind),
             True,
+            expected="the second owner is still in the list",
             when=f"{kind} {app.name} was given a second owner, which does not manage it",
             hint="Add your own reference to the list. A list that is written as a whole drops the owners of others.",
-            seen=f"its owner references now: {owners(namespace, kind, app.name)}",
+            seen=f"its owner references now: {owners(app, kind)}",
         )
 
 
 @check(points=3, section="yours-or-a-strangers", incident="external-secrets/external-secrets#4548")
-def test_a_strangers_object_is_left_alone(operator, namespace):
-    """An object of the same name that somebody else has made is neither changed nor owned nor deleted."""
+def test_a_strangers_object_is_left_alone(operator, namespace, recorder):
+    """An object of the same name that someone else made is not changed, owned or deleted."""
     strangers = with_strangers(operator, namespace)
-    hint = "It has no controller, so anybody could take it; but it does not say that you made it. Leave it alone."
+    hint = "It has no controller, so anyone could take it; but it does not say that you made it. Leave it alone."
     for kind, app, before, when in strangers:
-        untouched(namespace, app, kind, before, when=when, hint=hint)
+        untouched(app, kind, before, when=when, hint=hint)
+        recorder.fail(reads(kind, verb="get", name=app.name), status=500)
         app.edit(port=app.spec["port"] % 9000 + 100)
     operator.settle()
     for kind, app, before, when in strangers:
-        untouched(namespace, app, kind, before, when=f"{when} and changed", hint=hint)
+        untouched(
+            app,
+            kind,
+            before,
+            when=f"{when} and changed; the next read of that {kind} was answered 500",
+            hint="NotFound is the one error that says that nothing has this name. After any other you don't know: let "
+            "it end the pass.",
+        )
         app.delete()
         eventually(lambda app=app: app.now() is None, when=f"{when} and deleted", expected="no WebApp")
     operator.settle()
     for kind, app, before, when in strangers:
-        hint = "Who owns it deletes it: an owner reference on a stranger's object is the end of that object."
-        untouched(namespace, app, kind, before, when=f"{when} and deleted again", hint=hint)
+        hint = (
+            "An owner takes what it owns along: your owner reference on a stranger's object is the end of that object."
+        )
+        untouched(app, kind, before, when=f"{when} and deleted again", hint=hint)
 
 
 @check(points=2, section="yours-or-a-strangers")
 def test_a_strangers_object_is_reported(operator, namespace):
-    """A name that is taken is reported, and when it is free again, the child is made."""
+    """A name that is taken is reported, and once it is free, the child is created."""
     strangers = with_strangers(operator, namespace)
-    hint = "Whoever waits for this WebApp looks at it with `kubectl describe`, not at the operator's log."
+    again = "When a stranger's object goes, no event brings you back: answer with a time, Result(requeue_after=30)."
+    hint = "People who wait for this WebApp look at it with `kubectl describe`, not at the operator's log."
     for kind, app, before, when in strangers:
-        untouched(namespace, app, kind, before, when=when, hint="Leave it alone, and say so.")
-        reported(namespace, app, kind, when=when, hint=hint)
+        untouched(app, kind, before, when=when, hint="Leave it alone, and say so.")
+        other = next(each for each in CHILDREN if each != kind)
+        eventually(
+            lambda app=app, other=other: controller(app, other),
+            reference(app),
+            when=f"{when}; the controller of its {other}, whose name was free",
+            hint="Make every child that you can: one name that is taken says nothing about the other.",
+        )
+        reported(app, kind, when=when, hint=hint)
         namespace.delete(kind, app.name, propagation="Background")
         eventually(lambda kind=kind, app=app, before=before: essence(namespace.get(kind, app.name)) != before)
+        freed = f"{when}; then the other {kind} was deleted, and nothing else happened"
+        gets_there_by_itself(operator, app, lambda app=app: not wrong(app), when=freed, hint=again)
         app.edit(port=app.spec["port"] % 9000 + 100)
     for kind, app, _, when in strangers:
         owned(
-            namespace,
             app,
             when=f"{when}; then the other {kind} was deleted, and the WebApp was changed",
             hint="A name that was taken in one pass may be free in the next: look again each time.",
@@ -335,45 +372,36 @@ def test_a_strangers_object_is_reported(operator, namespace):
 
 @check(points=3, section="one-owner-manages")
 def test_an_object_with_another_controller_is_left_alone(operator, namespace):
-    """An object that somebody else manages is not taken over, though its owner has the name of the WebApp."""
+    """An object with another controller is not taken over, even if that controller has the WebApp's name."""
     app = running(operator, namespace)
     operator.stop()
     manager = namespace.create({"kind": "ConfigMap", "metadata": {"name": app.name}})
     other = {"apiVersion": "v1", "kind": "ConfigMap", "name": app.name, "uid": manager["metadata"]["uid"]}
-    body = [{"op": "replace", "path": "/metadata/ownerReferences", "value": [{**other, "controller": True}]}]
+    ours = {key: value for key, value in reference(app).items() if key != "controller"}
+    body = [{"op": "replace", "path": "/metadata/ownerReferences", "value": [ours, {**other, "controller": True}]}]
     namespace.patch("Deployment", app.name, body, type="json")
-    before = essence(namespace.get("Deployment", app.name))
-    app.edit(image=namespace.images.web[0] if app.spec["image"] == namespace.images.web[1] else namespace.images.web[1])
+    before = essence(deployment_of(app))
+    app.edit(image=other_image(app))
     operator.start()
-    when = f"Deployment {app.name} was given another controller, ConfigMap {app.name}; then the WebApp was changed"
+    when = (
+        f"Deployment {app.name} was given another controller, ConfigMap {app.name}, with the WebApp as an owner that "
+        "doesn't manage it; then the WebApp was changed"
+    )
     hint = "A controller is known by its uid; names are given again. What another one manages is not yours any more."
     operator.settle()
-    untouched(namespace, app, "Deployment", before, when=when, hint=hint)
+    untouched(app, "Deployment", before, when=when, hint=hint)
     hint = "An object has one controller at most, and the server refuses a second one. Look before you write, and tell."
-    reported(namespace, app, "Deployment", when=when, hint=hint)
+    reported(app, "Deployment", when=when, hint=hint)
 
 
 @check(points=3, section="while-it-is-being-deleted", incident="infinispan/infinispan-operator#1428")
 def test_nothing_is_made_while_the_webapp_is_deleted(operator, namespace):
-    """Children that go while their WebApp is being deleted are not made again."""
-    app = running(operator, namespace)
-    hold = {"metadata": {"finalizers": ["somebody.example/keeps-it"]}}
-    namespace.patch("WebApp", app.name, hold)
-    operator.settle()
-    app.delete()
-    for kind in CHILDREN:
-        namespace.delete(kind, app.name)
-    when = "a WebApp was being deleted, held by a finalizer of somebody else, and its children were deleted"
-    eventually(lambda: not any(namespace.get(kind, app.name) for kind in CHILDREN), within=3)
-    operator.settle()
-    expect(
-        [kind for kind in CHILDREN if namespace.get(kind, app.name)],
-        [],
-        when=f"{when}; the children that are there again",
+    """Children that go while their WebApp is being deleted are not created again."""
+    makes_nothing_while_deleted(
+        operator,
+        running(operator, namespace),
         hint="A WebApp with a metadata.deletionTimestamp is on its way out: what you make for it now is in the way.",
     )
-    namespace.patch("WebApp", app.name, {"metadata": {"finalizers": None}})
-    eventually(lambda: app.now() is None, when="that finalizer was removed", expected="no WebApp")
 
 
 @check(points=2, section="while-it-is-being-deleted")
@@ -383,17 +411,17 @@ def test_foreground_deletion_ends(operator, namespace):
     operator.settle()
     app.delete(propagation="Foreground")
     hint = (
-        "The garbage collector deletes the children first, and the WebApp last. Who makes them again never lets it end."
+        "The garbage collector deletes the children first, and the WebApp last. Create them again, and it never ends."
     )
     eventually(
-        lambda: [str(app)] * bool(app.now()) + [kind for kind in CHILDREN if namespace.get(kind, app.name)],
+        lambda: [str(app)] * bool(app.now()) + children_of(app),
         [],
         when="a WebApp was deleted with propagationPolicy Foreground; what is left of it",
         hint=hint,
     )
     operator.settle()
     expect(
-        [kind for kind in CHILDREN if namespace.get(kind, app.name)],
+        children_of(app),
         [],
         when="a WebApp was deleted in the foreground, and gone; the children that are there again",
         hint=hint,
@@ -401,28 +429,41 @@ def test_foreground_deletion_ends(operator, namespace):
 
 
 @check(points=2, section="one-owner-manages")
-def test_a_webapp_of_the_same_name_is_another_one(operator, namespace):
-    """A WebApp that was deleted and made anew under the same name ends with children of its own."""
+def test_a_webapp_of_the_same_name_is_another_one(operator, namespace, recorder):
+    """A WebApp that is deleted and created again under the same name ends up with children of its own."""
     app = running(operator, namespace)
-    operator.settle()
+    hint = (
+        "The old children still name the uid of the old WebApp, and the garbage collector is about to delete them. Do "
+        "not count them as yours, and look again when they have gone."
+    )
     for down in (False, True):
+        operator.settle()
         if down:
             operator.stop()
+        namespace.patch("Deployment", app.name, {"metadata": {"finalizers": ["backup.example/keeps-it"]}})
+        old = uid_of(app, "Deployment")
         app.delete()
         eventually(lambda app=app: app.now() is None, within=5)
+        mark = recorder.mark()
         again = namespace.webapp(app.name, replicas=1)
         if down:
             operator.start()
-        owned(
-            namespace,
-            again,
-            when="a WebApp was deleted and at once made anew under the same name"
-            + (", while the operator was down" if down else ""),
-            hint="The old children still name the uid of the old WebApp, and the garbage collector is about to delete "
-            "them. Do not count them as yours, and look again when they have gone.",
+        when = "a WebApp was deleted and at once created again under the same name" + (
+            ", while the operator was down" if down else ""
         )
+        # One that reads a cache has no GET. A Deployment on its way out never rolls out: that isn't waited for.
+        eventually(lambda mark=mark: recorder.since(mark).reads("Deployment", verb="get", name=app.name), within=2)  # noqa: B023
+        quiet(operator)
+        expect(
+            [each["uid"] for each in owners(again, "Deployment") or []],
+            [app.uid],
+            when=f"{when}; its old Deployment was held by a finalizer; the uids of the owners of that Deployment",
+            hint=hint,
+        )
+        namespace.patch("Deployment", app.name, {"metadata": {"finalizers": None}})
+        owned(again, when=f"{when}, and its old children were gone", hint=hint)
+        expect(uid_of(again, "Deployment") != old, True, when=when, expected="a new Deployment", hint=hint)
         app = again
-        operator.settle()
 
 
 @check(points=2, section="one-owner-manages")
@@ -432,21 +473,49 @@ def test_at_rest_nothing_is_written(operator, namespace):
     attacks.zero_writes_at_rest(
         operator,
         app,
-        restart=False,  # who remembers its applies in memory may send each of them once more, if it changes nothing
+        restart=False,  # one that remembers its applies in memory may send each again, if that changes nothing
         hint="Compare the reference that is there with the one that you want, as you do with every other field.",
+    )
+    no_pass_fails(operator, app)
+
+
+@check(points=2, section="yours-or-a-strangers", timeout=60)
+def test_a_failed_request_is_made_again(operator, namespace):
+    """Any request may fail once: in the end both children are there, and owned."""
+    attacks.fault_at_every_request(
+        operator,
+        make=lambda name=None, **spec: namespace.webapp(name, **{"replicas": 1, **spec}),
+        wrong=lambda app: wrong(app) or "\n".join(said for kind in CHILDREN for said in warnings_mentioning(app, kind)),
+        children=CHILDREN,
+        modes=["500", "lost"],
+        within=8,
+    )
+
+
+@check(points=2, section="one-owner-manages")
+def test_namesakes_in_two_namespaces(operator, other_namespace):
+    """Two WebApps with the same name in two namespaces own their own children, and one can go without the other."""
+    ports = iter((8001, 8002, 8004))
+    attacks.namesakes_are_independent(
+        operator,
+        make=lambda namespace, name: namespace.webapp(name, replicas=1, port=next(ports)),
+        wrong=wrong,
+        children=CHILDREN,
+        edit=lambda app: app.edit(port=8003),
+        deletion=True,
+        reborn=True,
     )
 
 
 @check(points=2, section="what-blocks-a-deletion", incident="operator-framework/operator-sdk#4020")
 def test_children_are_made_where_blocking_needs_a_right(operator, namespace):
-    """Where the cluster lets only some set blockOwnerDeletion, the children are made and mended all the same."""
+    """Where the cluster restricts blockOwnerDeletion, the children are still created."""
     with guarded(namespace):
         app = namespace.webapp(replicas=1)
         operator.start()
         owned(
-            namespace,
             app,
-            when="a WebApp was created where only who may update an owner's finalizers may block its deletion",
+            when="a WebApp was created where blocking its deletion needs the right to update its finalizers",
             hint="blockOwnerDeletion: true lets you hold up the deletion of the WebApp, so some clusters ask for the "
             "right to update webapps/finalizers. Have that right, or leave the field out.",
         )

@@ -4,22 +4,24 @@ import random
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
-from converge.grader import attacks, check, eventually, expect, fail
-from converge.grader.history import History, version
-from converge.grader.recorder import reads, writes
-from converge.grader.rest import rolled_out
-
-OURS = ("Available", "Progressing", "Degraded")
-
-
-def states(app):
-    """The status of each of our conditions, by type; "none" where there is no such condition."""
-    there = {each["type"]: each["status"] for each in app.status.get("conditions", [])}
-    return {type: there.get(type, "none") for type in OURS}
-
-
-def available(app):
-    return states(app)["Available"]
+from converge.grader import check, eventually, expect, fail
+from converge.grader.checks import webapps
+from converge.grader.checks.conditions import CONDITIONS, condition_in, conditions_of, events_about
+from converge.grader.checks.waits import quiet
+from converge.grader.checks.webapps import (
+    CHILDREN,
+    container,
+    deployment_of,
+    foreign_deployment,
+    foreign_service,
+    gets_there_by_itself,
+    makes_nothing_while_deleted,
+    no_pass_has_failed,
+)
+from converge.recorder import reads, writes
+from converge.testing import attacks
+from converge.testing.objects.history import History, version
+from converge.testing.waits.idle import rolled_out
 
 
 def becomes_available(app, *, when, hint):
@@ -41,22 +43,29 @@ def becomes_available(app, *, when, hint):
     )
 
 
+def available(app):
+    return conditions_of(app)["Available"]
+
+
 def running(operator, namespace, **spec):
     """A WebApp that says that it is available."""
-    app = namespace.webapp(**{"replicas": 1, "image": namespace.images.web[0], **spec})
-    if not operator.running:
-        operator.start()
     hint = "The status is written to the subresource `status`; a write to the object itself leaves it as it was."
-    becomes_available(app, when="a WebApp was created", hint=hint)
-    return app
-
-
-def condition_in(webapp, type):
-    return next((each for each in webapp.get("status", {}).get("conditions", []) if each["type"] == type), {})
+    spec = {"image": namespace.images.web[0], **spec}
+    return webapps.running(operator, namespace, until=becomes_available, hint=hint, **spec)
 
 
 def image_of(deployment):
-    return next(each["image"] for each in deployment["spec"]["template"]["spec"]["containers"] if each["name"] == "web")
+    return container(deployment, "web")["image"]
+
+
+def told(app):
+    """How often Events have said something about it: one that is repeated may be counted in the one that is there."""
+    return sum(max(1, each.get("count") or 1) for each in events_about(app))
+
+
+def foreign_condition(type, message="all well"):
+    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return {"type": type, "status": "True", "reason": "Seen", "message": message, "lastTransitionTime": now}
 
 
 def describe(deployment):
@@ -82,10 +91,31 @@ def premature(history, app):
     return found
 
 
-@check(points=2, section="a-report-has-its-own-address", incident="nolar/kopf#574")
+def unfounded(history, app):
+    """Reports of Degraded for a generation whose rollout had not failed when they were made."""
+    deployments = history.versions("Deployment", app.name)
+    found = []
+    for webapp in history.versions("WebApp", app.name):
+        status, generation = webapp.get("status", {}), webapp["metadata"]["generation"]
+        if condition_in(webapp, "Degraded").get("status") != "True" or status.get("observedGeneration") != generation:
+            continue
+        before = [each for each in deployments if version(each) < version(webapp)]
+        if before and not any(has_failed(each, webapp["spec"]["image"]) for each in before):
+            found.append(f"generation {generation}, when the Deployment had {describe(before[-1])}")
+    return found
+
+
+def has_failed(deployment, image):
+    """Whether this version of a Deployment says that the rollout of that image has failed."""
+    of_this = deployment.get("status", {}).get("observedGeneration") == deployment["metadata"]["generation"]
+    progressing = condition_in(deployment, "Progressing").get("status")
+    return of_this and image_of(deployment) == image and progressing == "False"
+
+
+@check(points=2, section="a-report-has-its-own-address", incident="zalando-incubator/kopf#313")
 def test_the_status_says_what_is_there(operator, namespace):
     """The status of a WebApp has its generation, the replicas that are available, and its URL."""
-    app = namespace.webapp(replicas=random.randint(2, 3))
+    app, empty = namespace.webapp(replicas=random.randint(2, 3)), namespace.webapp(replicas=0)
     operator.start()
     wanted = {
         "observedGeneration": 1,
@@ -97,8 +127,23 @@ def test_the_status_says_what_is_there(operator, namespace):
         wanted,
         when="a WebApp was created, and its Pods came up",
         hint="The status is written to the subresource `status`: a write to the object itself leaves it as it was, "
-        "without an error. Fields that the CRD does not know are dropped, also without an error.",
+        "without an error. Fields that the CRD does not know are dropped, again without an error.",
         seen=lambda: f"its status: {app.status}",
+    )
+    becomes_available(
+        empty,
+        when="a WebApp with replicas=0 was created",
+        hint="No Pod is wanted and none is there, so all that the spec asks for is there. A Deployment's status leaves "
+        "out counts that are 0.",
+    )
+    no_pass_has_failed(operator, when="two WebApps were created")
+    operator.stop()
+    namespace.patch("WebApp", app.name, {"status": None}, subresource="status")
+    operator.start()
+    becomes_available(
+        app,
+        when="the status of a WebApp was removed while the operator was down",
+        hint="A report is made from what is there. A WebApp may run and have no condition yet.",
     )
 
 
@@ -107,29 +152,44 @@ def test_conditions_of_a_webapp_that_runs(operator, namespace):
     """A WebApp whose rollout is done is Available, not Progressing, and not Degraded."""
     app = running(operator, namespace)
     eventually(
-        lambda: states(app),
+        lambda: conditions_of(app),
         {"Available": "True", "Progressing": "False", "Degraded": "False"},
         when="a WebApp was created, and its Pods came up",
         hint="Three questions, each with an answer of its own: is it there, is it on its way, has it failed?",
     )
+    of_this_generation(app, when="a WebApp was created, and its Pods came up")
     namespace.patch("Deployment", app.name, {"spec": {"minReadySeconds": 20}})
     app.edit(image=namespace.images.web[1])
     eventually(
-        lambda: states(app),
+        lambda: conditions_of(app),
         {"Available": "False", "Progressing": "True", "Degraded": "False"},
-        when="the image was changed, and the rollout takes 20 s, because somebody has set minReadySeconds",
+        when="the image was changed, and the rollout takes 20 s, because minReadySeconds was set by hand",
         hint="A rollout that is under way is not done, and has not failed either.",
         seen=lambda: f"the status of the Deployment: {namespace.get('Deployment', app.name)['status']}",
     )
+    of_this_generation(app, when="the image was changed")
 
 
-@check(points=2, section="conditions", incident="strimzi/strimzi-kafka-operator#13079")
+def of_this_generation(app, *, when):
+    """Fail unless each condition says of which generation it is."""
+    generation = app.now()["metadata"]["generation"]
+    eventually(
+        lambda: {type: condition_in(app.now(), type).get("observedGeneration", "none") for type in CONDITIONS},
+        dict.fromkeys(CONDITIONS, generation),
+        when=f"{when}; the observedGeneration of each condition",
+        hint="A condition has an observedGeneration of its own. `kubectl wait` looks at it.",
+    )
+
+
+@check(points=2, section="conditions", incident="rabbitmq/messaging-topology-operator#251")
 def test_at_rest_nothing_is_written(operator, namespace, recorder):
-    """With nothing new to say, nothing is written, however often the WebApp is touched."""
+    """With nothing new to report, nothing is written, however often the WebApp is touched."""
     app = running(operator, namespace)
+    body = [{"op": "add", "path": "/status/conditions/0", "value": foreign_condition("example.com/Audited")}]
+    namespace.patch("WebApp", app.name, body, type="json", subresource="status")
     hint = (
-        "Compare what you have to say with what the status says. A time that is new in every pass is never the same, "
-        "and a status that is written at every pass calls you again."
+        "Compare what you have to say with what the status says, without the conditions of others. A time that is new "
+        "in every pass is never the same, and a status that is written at every pass calls you again."
     )
     mark = recorder.mark()
 
@@ -137,46 +197,53 @@ def test_at_rest_nothing_is_written(operator, namespace, recorder):
         return [str(each) for each in recorder.since(mark).writes("WebApp")[8:]]
 
     eventually(lambda: restless() or recorder.wait_quiet(0.5, deadline=1, ignoring=reads()))
-    when = "a WebApp was available, nobody touched anything, and it kept writing; what it wrote after its eighth status"
+    when = "a WebApp was available, nothing was touched, and it kept writing; what it wrote after its eighth status"
     expect(restless(), [], when=when, hint=hint)
-    # Who remembers its applies in memory may send each of them once more after a restart, if it changes nothing.
+    # After a restart, an operator that remembers its applies in memory may send each again, if that changes nothing.
     attacks.zero_writes_at_rest(operator, app, restart=False, hint=hint)
 
 
 @check(points=3, section="of-which-generation", incident="openstack-k8s-operators/keystone-operator#560")
 def test_a_bad_image_is_not_available(operator, namespace):
     """A WebApp that gets an image which cannot start is no longer Available, though its old Pods still run."""
-    app = running(operator, namespace, replicas=2)
+    apps = [running(operator, namespace, replicas=number) for number in (1, 2)]
     hint = "The old Pods keep running, and availableReplicas says so. They are not what the spec asks for now."
-    app.edit(image=namespace.images.bad)
-    eventually(
-        lambda: available(app),
-        "False",
-        when="the image of a running WebApp was changed to one that cannot be pulled",
-        hint=hint,
-        seen=lambda: f"the status of the Deployment: {namespace.get('Deployment', app.name)['status']}",
-    )
-    operator.settle()
-    expect(
-        available(app),
-        "False",
-        when="the image of a running WebApp was changed to one that cannot be pulled, and all came to rest",
-        hint=hint,
-    )
+    for app in apps:
+        app.edit(image=namespace.images.bad)
+    for app in apps:
+        when = (
+            f"a WebApp with {app.spec['replicas']} replicas ran, and its image was changed to one that can't be pulled"
+        )
+        eventually(
+            lambda app=app: available(app),
+            "False",
+            when=when,
+            hint=hint,
+            seen=lambda app=app: f"the Deployment: {describe(deployment_of(app))}",
+        )
+        operator.settle()
+        expect(
+            available(app),
+            "False",
+            when=f"{when}, and all came to rest",
+            hint=hint,
+            seen=f"the Deployment: {describe(deployment_of(app))}",
+        )
     app.edit(image=namespace.images.web[1])
-    becomes_available(app, when="the image was mended", hint="A report follows the world, in both directions.")
+    becomes_available(app, when="the image was fixed", hint="A report follows what exists, in both directions.")
 
 
 @check(points=3, section="of-which-generation", incident="project-koku/koku-service-operator#176")
 def test_available_only_when_this_generation_is_rolled_out(operator, namespace):
-    """Available is never said of a generation whose rollout is not done."""
+    """Available is never reported for a generation whose rollout is not done."""
     app = running(operator, namespace, replicas=2)
-    history = History(namespace)
+    history = History(namespace, "Deployment", "WebApp")
     hint = (
         "Right after a write, the status of the Deployment is still about the Deployment before: compare its "
         "observedGeneration with its generation. And of its Pods, count those that are up to date."
     )
-    for change in ({"image": namespace.images.web[1]}, {"replicas": 4}, {"image": namespace.images.web[0]}):
+    first, second = namespace.images.web
+    for change in ({"image": second}, {"replicas": 4}, {"image": first}, {"replicas": 1}):
         app.edit(**change)
         becomes_available(app, when=f"the spec was changed: {change}", hint="When the rollout is done, say so.")
     expect(
@@ -189,14 +256,14 @@ def test_available_only_when_this_generation_is_rolled_out(operator, namespace):
 
 @check(points=3, section="of-which-generation", incident="cloudnative-pg/cloudnative-pg#11390")
 def test_observed_generation_does_not_run_ahead(operator, namespace, recorder):
-    """A generation that was not acted upon yet is not reported as done."""
+    """A generation that was not acted on yet is not reported as done."""
     app = running(operator, namespace)
     operator.settle()
     two = namespace.images.web[1]
 
     def ahead():
         now = app.now()
-        behind = image_of(namespace.get("Deployment", app.name)) != now["spec"]["image"]
+        behind = image_of(deployment_of(app)) != now["spec"]["image"]
         claims = now["status"].get("observedGeneration") == now["metadata"]["generation"]
         if behind and claims and condition_in(now, "Available").get("status") == "True":
             return (
@@ -211,12 +278,13 @@ def test_observed_generation_does_not_run_ahead(operator, namespace, recorder):
         expect(
             ahead(),
             "",
+            expected="an observedGeneration that is not ahead of the Deployment",
             when="the image was changed, and every write of the Deployment was refused with 500",
             hint="observedGeneration says: I have acted upon this. Write it after the children, not before.",
         )
     becomes_available(app, when="the server took writes of the Deployment again", hint="An error is tried again.")
     operator.settle()
-    history = History(namespace)
+    history = History(namespace, "Deployment", "WebApp")
     operator.pause()  # a pass may come late, after an error: the image is not to change before the other field
     app.edit(register=namespace.new_name())
     recorder.meanwhile(reads("Deployment", verb="get"), lambda: app.edit(image=namespace.images.web[0]))
@@ -245,12 +313,12 @@ def test_the_time_of_a_condition_changes_with_its_status(operator, namespace):
     operator.stop()
     aged = [{**each, "lastTransitionTime": old} for each in app.status["conditions"]]
     namespace.patch("WebApp", app.name, {"status": {"conditions": aged}}, subresource="status")
-    history, began = History(namespace), datetime.now(UTC) - timedelta(seconds=2)
+    history, began = History(namespace, "Deployment", "WebApp"), datetime.now(UTC) - timedelta(seconds=2)
     app.edit(labels={"new": "label"})  # a new generation, and perhaps a new message
     operator.start()
     becomes_available(app, when="a label was added", hint="")
     operator.settle()
-    history = History(namespace)
+    history = History(namespace, "Deployment", "WebApp")
     app.edit(image=namespace.images.bad)
     eventually(
         lambda: available(app), "False", when="the image was changed to a bad one", hint="It is not available now."
@@ -273,9 +341,17 @@ def test_the_time_of_a_condition_changes_with_its_status(operator, namespace):
         hint="Report in every pass.",
     )
     operator.settle()
+    namespace.patch("Deployment", app.name, {"spec": {"progressDeadlineSeconds": 1}})  # and now for another reason
+    eventually(
+        lambda: conditions_of(app)["Degraded"],
+        "True",
+        when="while Available was False, the Deployment got past its progress deadline",
+        hint="The Deployment says so itself, in its condition Progressing, with status False.",
+    )
+    operator.settle()
     versions = history.versions("WebApp", app.name)
     for before, after in pairwise(versions):
-        for type in OURS:
+        for type in CONDITIONS:
             one, other = condition_in(before, type), condition_in(after, type)
             if one and one.get("status") == other.get("status"):
                 expect(
@@ -293,12 +369,12 @@ def parsed(time):
 
 @check(points=3, section="conditions-of-others")
 def test_conditions_of_others_survive(operator, namespace, second_writer, recorder):
-    """Conditions of somebody else stay as they are, also when they come or change while the operator is writing."""
+    """Conditions of others stay as they are, even those added or changed while the operator is writing."""
     app = running(operator, namespace)
-    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    now = foreign_condition("")["lastTransitionTime"]
 
     def foreign(type, message="all well"):
-        return {"type": type, "status": "True", "reason": "Seen", "message": message, "lastTransitionTime": now}
+        return {**foreign_condition(type, message), "lastTransitionTime": now}
 
     def patch(*body):
         second_writer.patch("WebApp", app.name, list(body), type="json", subresource="status")
@@ -315,7 +391,7 @@ def test_conditions_of_others_survive(operator, namespace, second_writer, record
     operator.settle()
     recorder.meanwhile(writes("WebApp"), meanwhile)
     app.edit(replicas=2)
-    becomes_available(app, when="the spec was changed", hint="Your own conditions follow the world.")
+    becomes_available(app, when="the spec was changed", hint="Your own conditions follow what exists.")
     operator.settle()
     between = "between the operator's read of the WebApp and its write of the status"
     for want, event in (
@@ -325,13 +401,13 @@ def test_conditions_of_others_survive(operator, namespace, second_writer, record
         expect(
             condition_in(app.now(), want["type"]),
             want,
-            when=f"somebody else {event}",
+            when=f"another writer {event}",
             hint="A merge patch replaces the whole list. Apply only your own conditions, which are merged by type, or "
             "send the resourceVersion that you have read, so that the server refuses a list that is out of date.",
         )
 
 
-@check(points=2, section="report-do-not-decide", incident="red-hat-data-services/rhods-operator#128")
+@check(points=2, section="report-do-not-decide", incident="streamnative/pulsar-resources-operator#308")
 def test_the_spec_is_never_edited(operator, namespace):
     """The spec stays as its user wrote it, whatever the operator finds."""
     app = running(operator, namespace, autoscaled=True)
@@ -341,7 +417,7 @@ def test_the_spec_is_never_edited(operator, namespace):
         lambda: (app.status.get("availableReplicas"), available(app)),
         (number, "True"),
         when=f"the WebApp is autoscaled, and the autoscaler set {number} replicas; availableReplicas and Available",
-        hint="The number that is wanted is the one in the Deployment, when somebody else scales it.",
+        hint="When something else scales the Deployment, the number to compare with is the one in the Deployment.",
     )
     operator.settle()
     now = app.now()
@@ -355,14 +431,14 @@ def test_the_spec_is_never_edited(operator, namespace):
 
 @check(points=2, section="conditions")
 def test_a_failed_rollout_is_degraded(operator, namespace):
-    """A rollout that is past its deadline is Degraded, and when it is mended, it is not any more."""
+    """A rollout past its deadline is Degraded, and once it is fixed, no longer."""
     app = running(operator, namespace)
     namespace.patch("Deployment", app.name, {"spec": {"progressDeadlineSeconds": 1}})
     app.edit(image=namespace.images.bad)
     # Both in one look: the controller manager may call a rollout failed for a moment when it has just begun, since the
     # one before it is longer ago than the deadline.
     eventually(
-        lambda: {type: states(app)[type] for type in ("Available", "Degraded")},
+        lambda: {type: conditions_of(app)[type] for type in ("Available", "Degraded")},
         {"Available": "False", "Degraded": "True"},
         when="the image cannot be pulled, and the Deployment is past its progress deadline",
         hint="The Deployment says so itself, in its condition Progressing, with status False. What has failed is not "
@@ -371,76 +447,235 @@ def test_a_failed_rollout_is_degraded(operator, namespace):
             f"conditions of the Deployment: {namespace.get('Deployment', app.name)['status'].get('conditions')}"
         ),
     )
+    operator.settle()
+    history = History(namespace, "Deployment", "WebApp")
     app.edit(image=namespace.images.web[1])
     eventually(
-        lambda: states(app),
+        lambda: conditions_of(app),
         {"Available": "True", "Progressing": "False", "Degraded": "False"},
-        when="the image was mended",
+        when="the image was fixed",
         hint="Compute every condition in every pass: one that is only ever set to True stays so.",
+    )
+    expect(
+        unfounded(history, app),
+        [],
+        when="the image was fixed after a failed rollout; reports of Degraded for the new generation",
+        hint="Right after your write, the conditions of the Deployment are still about the Deployment before, as its "
+        "counts are: the failed rollout was another one.",
     )
 
 
 @check(points=2, section="conditions")
 def test_a_taken_name_is_degraded(operator, namespace):
-    """A WebApp whose Deployment is somebody else's is Degraded, with a message that names the Deployment."""
-    name = namespace.new_name()
-    labels = {"run": name}
-    template = {
-        "metadata": {"labels": labels},
-        "spec": {"containers": [{"name": "x", "image": namespace.images.web[0]}]},
-    }
-    spec = {"replicas": 1, "selector": {"matchLabels": labels}, "template": template}
-    namespace.create({"kind": "Deployment", "metadata": {"name": name}, "spec": spec})
-    app = namespace.webapp(name, replicas=1)
-    operator.start()
+    """If the name of a child is taken, the WebApp is Degraded, with a message that names the child's kind."""
+    lost = running(operator, namespace)
+    operator.settle()
+    apps, before = [], told(lost)
+    for kind, foreign in (("Deployment", foreign_deployment), ("Service", foreign_service)):
+        foreign(namespace, name := namespace.new_name())
+        apps.append((kind, namespace.webapp(name, replicas=1), f"someone else's {kind} had the name of the WebApp"))
+    owner = namespace.create({"kind": "ConfigMap", "metadata": {"name": namespace.new_name()}})
+    other = {"apiVersion": "v1", "kind": "ConfigMap", "controller": True}
+    other |= {key: owner["metadata"][key] for key in ("name", "uid")}
+    body = [{"op": "replace", "path": "/metadata/ownerReferences", "value": [other]}]
+    namespace.patch("Deployment", lost.name, body, type="json")
+    lost.edit(labels={"try": "again"})
+    apps.append(("Deployment", lost, "the Deployment of a running WebApp got another controller"))
+    for kind, app, when in apps:
+        eventually(
+            lambda app=app: {type: conditions_of(app)[type] for type in ("Available", "Degraded")},
+            {"Available": "False", "Degraded": "True"},
+            when=when,
+            hint="What keeps you from doing your work belongs in the report: `ensure_owned` raises NameTaken.",
+        )
+        message = condition_in(app.now(), "Degraded").get("message", "")
+        if kind.lower() not in message.lower():
+            fail(
+                when=when,
+                expected=f"a message of Degraded that names the {kind}",
+                got=message or "an empty message",
+                hint="The message is for the person who has to do something about it: say which object is in the way.",
+            )
     eventually(
-        lambda: {type: states(app)[type] for type in ("Available", "Degraded")},
-        {"Available": "False", "Degraded": "True"},
-        when="a Deployment of somebody else has the name of the WebApp",
-        hint="What keeps you from doing your work is a report, too: `ensure_owned` raises NameTaken.",
+        lambda: told(lost) > before,
+        when=f"{apps[-1][2]}, and Available stopped being True",
+        expected="an Event about the WebApp",
+        hint="An Event tells people when Available changes, whatever the reason is.",
     )
-    message = condition_in(app.now(), "Degraded").get("message", "")
-    expect(
-        "deployment" in message.lower(),
-        True,
-        when="a Deployment of somebody else has the name of the WebApp",
-        hint="The message is for the person who has to do something about it: say which object is in the way.",
-        seen=f"the message of Degraded: {message!r}",
+    eventually(
+        lambda: lost.status.get("availableReplicas") or 0,
+        0,
+        when=f"{apps[-1][2]}; availableReplicas of the WebApp",
+        hint="Those Pods are someone else's now. What you reported before and can't see any more has to go.",
     )
-    namespace.delete("Deployment", name, propagation="Background")
-    eventually(lambda: not namespace.get("Deployment", name), within=5)
+    namespace.patch("Service", lost.name, body, type="json")
+    freed = [{"op": "remove", "path": "/metadata/ownerReferences"}]
+    namespace.patch("Deployment", lost.name, freed, type="json")
+    lost.poke()
+    eventually(
+        lambda: "service" in condition_in(lost.now(), "Degraded").get("message", "").lower(),
+        when="then its Service got another controller, the Deployment lost its own, and the WebApp was touched",
+        expected="a message of Degraded that names the Service",
+        seen=lambda: condition_in(lost.now(), "Degraded"),
+        hint="Status and reason are the same as before, and the message isn't. Compare all of a condition before you "
+        "decide that there is nothing new to write.",
+    )
+    kind, app, when = apps[0]
+    namespace.delete(kind, app.name, propagation="Background")
+    eventually(lambda: uid_changed(namespace, kind, app), within=5)
+    gets_there_by_itself(
+        operator,
+        app,
+        lambda: available(app) == "True",
+        when=f"{when}; then that {kind} was deleted, and nothing else happened",
+        hint="No event tells you that someone else's object is gone: answer Result(requeue_after=30), as in lesson 08.",
+    )
     app.edit(labels={"try": "again"})
-    becomes_available(app, when="that Deployment was deleted, and the WebApp was changed", hint="Look again each time.")
-    expect(states(app)["Degraded"], "False", when="the name was free again", hint="A condition is taken back, too.")
-
-
-@check(points=2, section="events-are-for-people")
-def test_an_event_tells_people(operator, namespace):
-    """An Event tells people when a WebApp becomes Available and when it ceases to be, and nothing is said twice."""
-    app = running(operator, namespace)
-
-    def remarks():
-        about = [each for each in namespace.list("Event") if each["involvedObject"].get("name") == app.name]
-        return [each for each in about if each["involvedObject"].get("kind") == "WebApp"]
-
-    hint = "A status says how it is, an Event what has happened: create one when Available changes."
-    first = len(eventually(remarks, when="a WebApp became Available", expected="an Event about the WebApp", hint=hint))
-    app.edit(image=namespace.images.bad)
-    eventually(lambda: available(app), "False", when="the image was changed to a bad one", hint="")
-    eventually(
-        lambda: len(remarks()) > first,
-        when="the image was changed to a bad one, and the WebApp was no longer Available",
-        expected="another Event about the WebApp",
-        hint=hint,
-        seen=lambda: [f"Event {each['reason']}: {each['message']}" for each in remarks()],
+    becomes_available(app, when=f"that {kind} was deleted, and the WebApp was changed", hint="Look again each time.")
+    expect(
+        conditions_of(app)["Degraded"],
+        "False",
+        when="the name was free again",
+        hint="Take a condition back when it no longer holds.",
     )
-    mark = operator.settle()
+
+
+def uid_changed(namespace, kind, app):
+    """Whether someone else's object of that name is gone."""
+    found = namespace.get(kind, app.name)
+    return not found or "legacy" not in str(found["spec"])
+
+
+@check(points=3, section="events-are-for-people")
+def test_an_event_tells_people(operator, namespace, recorder):
+    """An Event says each time that a WebApp becomes Available or stops being so, and none comes without a change."""
+    app = namespace.webapp(replicas=1, image=namespace.images.web[0])
+    hint = "A status says how it is, an Event what has happened: create one when Available changes."
+    with recorder.fail(writes("WebApp"), status=500, times=None) as refused:
+        operator.start()
+        eventually(
+            lambda: len(refused.fired) >= (1 if deployment_of(app) else 3),  # one may report before it acts as well
+            when="a WebApp was created",
+            expected="a write of its status",
+            hint="Report in every pass.",
+        )
+        operator.stop()
+    when = "a WebApp became Available"
+    if deployment_of(app):
+        eventually(lambda: rolled_out(deployment_of(app)))
+        when += "; its Pods came up while the operator was down, so this was the first report about it"
+    operator.start()
+    becomes_available(app, when="a WebApp was created, and its Pods came up", hint="Report what is there.")
+    eventually(
+        lambda: events_about(app),
+        when=when,
+        expected="an Event about the WebApp",
+        hint=f"{hint} No condition yet counts as False.",
+    )
+    operator.settle()
+    flips = [("False", 500), ("True", 0), ("False", 500)]  # seconds; less than the progress deadline
+    for number, (status, seconds) in enumerate(flips, 1):
+        generation = app.edit(register=namespace.new_name())["metadata"]["generation"]  # some words name it
+        reached = f"a field of the spec was changed that has no bearing on the children, to generation {generation}"
+        eventually(lambda: app.status.get("observedGeneration"), generation, when=reached, hint="Report it.")
+        quiet(operator)
+        before, since = told(app), condition_in(app.now(), "Available")["lastTransitionTime"]
+        eventually(lambda since=since: datetime.now(UTC) > parsed(since) + timedelta(seconds=1.1))  # whole seconds
+        if last := number == len(flips):  # the Event and the status are two writes: between them it dies
+            recorder.kill_after(writes(), nth=1, kill=operator.crash)
+        namespace.patch("Deployment", app.name, {"spec": {"minReadySeconds": seconds}})
+        when = f"minReadySeconds of the Deployment was set to {seconds}, so Available became {status}"
+        if last:
+            eventually(lambda: not operator.running, when=when, expected="a write", hint=hint)
+            operator.start()
+            when += ", and the operator was killed after the first of its writes and started again"
+        eventually(lambda status=status: available(app), status, when=when, hint="Look at availableReplicas.")
+        eventually(
+            lambda before=before: told(app) > before,
+            when=f"{when}; it is change number {number} since the WebApp was Available for the first time",
+            expected="another Event about the WebApp",
+            hint="Make the Event before you write the status: the next pass finds the status as it was, and makes it "
+            "again."
+            if last
+            else f"{hint} EventRecorder is silent when it hears the same words again: say what differs.",
+            seen=lambda: [f"Event {each['reason']}: {each['message']}" for each in events_about(app)],
+        )
+        quiet(operator)  # its rollout is never done while minReadySeconds is long
+        if status == "False":
+            eventually(
+                lambda: app.status.get("availableReplicas") or 0,
+                0,
+                when=f"{when}; availableReplicas of the WebApp",
+                hint="A Deployment's status leaves out counts that are 0.",
+            )
+    mark = recorder.mark()
     for _ in range(3):
         app.poke()
-    operator.settle()
+    generation = app.edit(replicas=2)["metadata"]["generation"]
+    eventually(
+        lambda: app.status.get("observedGeneration"),
+        generation,
+        when="while Available was False, replicas were changed",
+        hint="Report in every pass.",
+    )
+    quiet(operator)
     expect(
-        [str(each) for each in operator.recorder.since(mark).writes("Event")],
+        [str(each) for each in recorder.since(mark).writes("Event")],
         [],
-        when="the WebApp was touched three times, and nothing had happened to it",
+        when="the WebApp was touched three times and asked for a second Pod, and all the time it was not Available",
         hint="Say it when it changes, not in every pass.",
+    )
+
+
+@check(points=2, section="of-which-generation", timeout=60)
+def test_a_refused_request_is_made_again(operator, namespace):
+    """Any request may fail, a write of the status too: the report is true in the end."""
+
+    def wrong(app):
+        now = app.now()
+        status = now.get("status", {})
+        done = status.get("observedGeneration") == now["metadata"]["generation"] and available(app) == "True"
+        return "" if done else f"its status: {status}"
+
+    attacks.fault_at_every_request(
+        operator,
+        make=lambda name=None, **spec: namespace.webapp(name, **{"replicas": 1, **spec}),
+        wrong=wrong,
+        children=CHILDREN,
+        modes=["500", "409"],
+        hint="A status that could not be written is a report that nobody got: let the error end the pass, and it is "
+        "run again.",
+    )
+
+
+@check(points=2, section="report-do-not-decide")
+def test_nothing_is_made_while_the_webapp_is_deleted(operator, namespace):
+    """As in lesson 08, children that go while their WebApp is being deleted are not created again."""
+    makes_nothing_while_deleted(
+        operator,
+        running(operator, namespace),
+        hint="A WebApp with a metadata.deletionTimestamp is on its way out: there is nothing to make and to report.",
+    )
+
+
+@check(points=2, section="of-which-generation")
+def test_namesakes_in_two_namespaces(operator, other_namespace):
+    """Two WebApps with the same name in two namespaces each have their own report."""
+    ports = iter((8001, 8002, 8004))
+
+    def wrong(app):
+        url = f"http://{app.name}.{app.namespace}.svc:{app.spec['port']}"
+        wanted = {"Available": "True", "url": url, "generation": app.now()["metadata"]["generation"]}
+        found = {"Available": available(app), "url": app.status.get("url")}
+        found["generation"] = app.status.get("observedGeneration")
+        return "\n".join(f"{key}: {found[key]}, not {wanted[key]}" for key in wanted if found[key] != wanted[key])
+
+    attacks.namesakes_are_independent(
+        operator,
+        make=lambda namespace, name: namespace.webapp(name, replicas=1, port=next(ports)),
+        wrong=wrong,
+        children=CHILDREN,
+        edit=lambda app: app.edit(port=8003),
+        deletion=True,
+        reborn=True,
     )

@@ -1,13 +1,15 @@
 """Checks of lab 10, easiest first. Each docstring is the line that the learner reads."""
 
-import itertools
 import random
 import secrets
 import threading
 
-from converge.grader import attacks, check, eventually, expect
-from converge.grader.recorder import writes
+from converge.grader import check, eventually, expect
+from converge.grader.checks.waits import pauses
+from converge.grader.checks.webapps import is_given_up
+from converge.recorder import writes
 from converge.runtime import Conflict
+from converge.testing import attacks
 
 TICKET = "tickets.converge.example/"
 SERVED = "converge.example/served"
@@ -30,8 +32,13 @@ def desk(app):
 
 
 def put_tickets(app, count):
-    """Somebody puts tickets on a WebApp: keys of their own, so no version is needed."""
+    """Put tickets on a WebApp, as a user does: each has a key of its own, so no version is needed."""
     some = {TICKET + secrets.token_hex(4): "" for _ in range(count)}
+    annotate(app, some)
+    return list(some)
+
+
+def annotate(app, some):
     app.namespace.patch("WebApp", app.name, {"metadata": {"annotations": some}})
 
 
@@ -49,14 +56,23 @@ def count_elsewhere(app, times=1):
                 continue
 
 
+def with_tickets(namespace, name=None, tickets=3, **spec):
+    """A WebApp that names the old registry and has some tickets."""
+    app = namespace.webapp(name, **{"image": old_image(), **spec})
+    put_tickets(app, tickets)
+    return app
+
+
+def wrong(app):
+    """What is not as it should be with a WebApp that had three tickets."""
+    found, image = desk(app), app.now()["spec"]["image"]
+    right = found == {"served": 3, "tickets that wait": 0} and image.startswith(NEW)
+    return "" if right else f"of 3 tickets: {found}; image {image}"
+
+
 def served(app, count, *, when, hint):
     """Wait until so many are counted and none waits."""
     eventually(lambda: desk(app), {"served": count, "tickets that wait": 0}, within=SOON, when=when, hint=hint)
-
-
-def pauses(refused, now):
-    """The times between refused writes, and since the last of them."""
-    return [b - a for a, b in itertools.pairwise([*(write.time for write in list(refused)), now])]
 
 
 def old_image(field="shop"):
@@ -76,6 +92,14 @@ def test_tickets_are_served(operator, namespace):
     more = random.randint(1, 3)
     put_tickets(app, more)
     served(app, count + more, when=f"{more} more tickets came", hint="Add to the number that is there.")
+    for times in (1, 2):
+        annotate(app, {f"{TICKET}twice": "waiting"})
+        served(
+            app,
+            count + more + times,
+            when=f"the ticket {TICKET}twice was put on the WebApp, the {'first' if times == 1 else 'second'} time",
+            hint="A ticket is an annotation that is there now. Remove it and count it, whatever you served before.",
+        )
     found = {key: annotations(app).get(key) for key in note} | app.now()["metadata"].get("labels", {})
     expect(
         found,
@@ -103,50 +127,57 @@ def test_images_are_migrated(operator, namespace):
         when="a WebApp named the old registry in image and sidecar",
         hint="migrate_images() replaces the beginning of the name, and only that.",
     )
-    again = old_image()
+    operator.settle()
+    expect(
+        kept.now()["spec"], kept.spec, when=f"another WebApp had the image {elsewhere}", hint="It does not begin so."
+    )
+    again = old_image(f"mirror/{OLD}shop")
     moved.edit(image=again)
     eventually(
         lambda: moved.now()["spec"]["image"],
         NEW + again.removeprefix(OLD),
         within=SOON,
-        when="its user set an image of the old registry again",
-        hint="Each pass looks at what the spec says now.",
-    )
-    expect(
-        kept.now()["spec"], kept.spec, when=f"another WebApp had the image {elsewhere}", hint="It does not begin so."
+        when=f"its user set the image to {again}",
+        hint="Each pass looks at what the spec says now, and replaces the beginning of the name, once.",
     )
 
 
 @check(points=2, section="read-change-write")
 def test_at_rest_nothing_is_written(operator, namespace):
     """Nothing is written when there is no ticket and no old image, however often the WebApp is touched."""
-    plain = namespace.webapp()
+    plain, noted = namespace.webapp(), namespace.webapp()
+    annotate(noted, {"cost.example/centre": "blue"})
     app = namespace.webapp(image=old_image())
     put_tickets(app, 1)
     operator.start()
     served(app, 1, when="a ticket was put on a WebApp", hint="First of all, tickets are served.")
     operator.settle()
-    expect(
-        [str(each) for each in operator.recorder.writes("WebApp", name=plain.name)],
-        [],
-        when="a WebApp had neither annotations nor an old image",
-        hint="If the change leaves the object as it was, there is nothing to write: not even an empty map.",
-    )
+    for idle, had in ((plain, "neither annotations nor an old image"), (noted, "an annotation, and no ticket")):
+        expect(
+            [str(each) for each in operator.recorder.writes("WebApp", name=idle.name)],
+            [],
+            when=f"a WebApp had {had}; the writes of it",
+            hint="If the change leaves the object as it was, there is nothing to write: not even an empty map or a 0.",
+        )
     attacks.zero_writes_at_rest(
         operator, app, hint="If the change leaves the object as it was, there is nothing to write."
     )
+    app.delete()
+    is_given_up(operator, app)
 
 
-@check(points=2, section="409-means-read-again", incident="ngrok/ngrok-operator#773")
+@check(points=2, section="409-means-read-again", incident="Azure/azure-service-operator#2719")
 def test_a_refused_write_is_made_again(operator, namespace, recorder):
-    """A write that is refused with 409 is made again, and what it counts is counted once."""
+    """A write refused with 409 is made again, and what it counts is counted once."""
     app = namespace.webapp(image=old_image())
     count = random.randint(2, 4)
     put_tickets(app, count)
     refused = recorder.fail(writes("WebApp", name=app.name), status=409, times=3)
     operator.start()
     when = f"a WebApp had {count} tickets, and three writes were refused with 409"
-    hint = "A 409 has changed nothing. Who ignores it waits for an event that does not come: read, change, write again."
+    hint = (
+        "A 409 has changed nothing. Ignore it, and you wait for an event that does not come: read, change, write again."
+    )
     served(app, count, when=when, hint=hint)
     expect(len(refused.fired), 3, when=when, hint=hint)
     want = NEW + app.spec["image"].removeprefix(OLD)
@@ -155,32 +186,35 @@ def test_a_refused_write_is_made_again(operator, namespace, recorder):
 
 @check(points=3, section="apply-the-change-again", incident="RamenDR/ramen#2338")
 def test_another_desk_counts_between_read_and_write(operator, namespace, recorder):
-    """Whoever counts between the operator's read and its write is not undone, and no ticket of that moment is lost."""
+    """What others do between the operator's read and its write counts: another desk's work, new tickets, lost ones."""
     app = namespace.webapp()
     operator.start()
     operator.settle()
     mine, theirs, late = random.randint(2, 4), 3, 2
 
+    given_back = TICKET + "given-back"
+
     def meanwhile():
         count_elsewhere(app)
+        annotate(app, {given_back: None})
         if len(faster.fired) <= late:
             put_tickets(app, 1)
 
     faster = recorder.meanwhile(writes("WebApp", name=app.name), meanwhile, times=theirs)
-    put_tickets(app, mine)
+    annotate(app, {given_back: "", **{TICKET + secrets.token_hex(4): "" for _ in range(mine)}})
     served(
         app,
         mine + late + theirs,
-        when=f"{mine} tickets were put on a WebApp, {late} more came while the operator was writing, and each of its "
-        f"first {theirs} writes was preceded by somebody else who added 1 to the counter",
-        hint="After a 409 the object that you hold is of the past. Read it anew and make the change again on what you "
+        when=f"{mine + 1} tickets were put on a WebApp, one was taken back and {late} more came while the operator was "
+        f"writing, and each of its first {theirs} writes was preceded by another writer who added 1 to the counter",
+        hint="After a 409 the object that you hold is out of date. Read it again and make the change again on what you "
         "find; a new resourceVersion on the old object only hides what you undo.",
     )
 
 
 @check(points=3, section="when-a-patch-needs-no-version")
 def test_a_user_edits_the_spec_between_read_and_write(operator, namespace, recorder):
-    """An edit of the spec between the operator's read and its write stays, also one of the very fields it migrates."""
+    """An edit of the spec between the operator's read and its write stays, even one of the fields it migrates."""
     newer, elsewhere = old_image("newer"), f"other.example/shop:{random.randint(1, 99)}"
     hint = (
         "The new image follows from the one that you have read. If that is no longer there, nor is the reason to write."
@@ -208,6 +242,12 @@ def test_a_user_edits_the_spec_between_read_and_write(operator, namespace, recor
             when=f"the image was {first}, then {image}, and the operator came to rest",
             hint=hint,
         )
+    expect(
+        [str(each) for each in recorder.writes("WebApp", name=app.name) if each.status == 200],
+        [],
+        when=f"the image was {first}, and its user set image={elsewhere} while the operator was writing; what it wrote",
+        hint="After a 409, compare with what you have just read, not with what you read first: there's nothing to do.",
+    )
     both = namespace.webapp()
     user = recorder.meanwhile(writes("WebApp", name=both.name), lambda: both.edit(sidecar=elsewhere))
     both.edit(image=(first := old_image()), sidecar=old_image("logger"))
@@ -245,38 +285,38 @@ def test_two_writers_count_together(operator, namespace):
 def test_a_crash_counts_nothing_twice(operator, namespace):
     """Killed after any of its writes and started again, it has counted each ticket once."""
 
-    def make():
-        app = namespace.webapp(image=old_image())
-        put_tickets(app, 3)
-        return app
-
-    def wrong(app):
-        found, image = desk(app), app.now()["spec"]["image"]
-        right = found == {"served": 3, "tickets that wait": 0} and image.startswith(NEW)
-        return "" if right else f"of 3 tickets: {found}; image {image}"
-
     attacks.crash_after_every_write(
         operator,
-        make=make,
+        make=lambda: with_tickets(namespace),
         wrong=wrong,
         within=SOON,
         hint="To take the ticket and to count it must be one write: between two there is room for a crash.",
     )
 
 
-@check(points=2, section="one-write")
-def test_a_lost_answer_counts_nothing_twice(operator, namespace, recorder):
-    """When the answer to a write is lost, each ticket is still counted once."""
-    app = namespace.webapp()
-    operator.start()
-    lost = recorder.lose_answer(writes("WebApp", name=app.name))
-    put_tickets(app, 4)
-    hint = "You cannot know whether it was done. Read again: the tickets that are still there are the ones to count."
-    when = "4 tickets came; the server did the write, and its answer was lost"
-    eventually(lambda: lost.fired, when=when, expected="a write of the WebApp", hint=hint)
-    served(app, 4, when=when, hint=hint)
-    operator.settle()
-    expect(desk(app)["served"], 4, when=when, hint=hint)
+@check(points=2, section="one-write", timeout=60)
+def test_a_lost_answer_counts_nothing_twice(operator, namespace):
+    """When a request fails, or the answer to a write is lost, each ticket is still counted once."""
+    attacks.fault_at_every_request(
+        operator,
+        make=lambda name=None, **spec: with_tickets(namespace, name, **spec),
+        wrong=wrong,
+        children=(),
+        hint="You cannot know whether it was done. Let the error end the pass, and read again: the tickets that are "
+        "still there are the ones to count.",
+    )
+
+
+@check(points=2, section="read-change-write")
+def test_namesakes_in_two_namespaces(operator, other_namespace):
+    """Two WebApps with the same name in two namespaces each have their own counter."""
+    attacks.namesakes_are_independent(
+        operator,
+        make=lambda namespace, name: with_tickets(namespace, name, tickets=3),
+        wrong=wrong,
+        children=(),
+        edit=lambda app: app.edit(image=old_image("newer")),
+    )
 
 
 @check(points=3, section="how-often")
@@ -293,7 +333,7 @@ def test_retries_are_bounded(operator, namespace, recorder):
         within=SOON,
         when=f"every write of {len(names)} WebApps was refused with 409",
         expected="a write of each",
-        hint="A retry that never gives up keeps its worker for ever, and there are only so many workers.",
+        hint="A retry that never gives up keeps its worker forever, and there are only so many workers.",
     )
     well = namespace.webapp()
     put_tickets(well, 2)
@@ -309,10 +349,30 @@ def test_retries_are_bounded(operator, namespace, recorder):
     for app in sick:
         served(app, 1, when="writes were no longer refused", hint="Giving up for now must not be giving up for good.")
     eventually(
-        lambda: sum(pause >= 0.3 for pause in pauses(still.fired, recorder.mark())) >= 2,
+        lambda: sum(pause >= 0.3 for pause in pauses(still.fired, until=recorder.mark())) >= 2,
         within=SOON,
         when=f"every write of {last} was still refused with 409",
         expected="attempts that grow rarer: two pauses of 0.3 s at least",
         hint="Attempt after attempt at full speed is what the work queue's backoff is there to prevent.",
         seen=lambda: f"{len(still.fired)} writes of it",
     )
+
+
+@check(points=2, section="how-often")
+def test_no_write_is_forced(operator, namespace, recorder):
+    """After any number of refused writes, from one to eight, what another desk counted is still there."""
+    apps = {refusals: namespace.webapp() for refusals in range(1, 9)}
+    operator.start()
+    operator.settle()
+    for refusals, app in apps.items():
+        recorder.meanwhile(writes("WebApp", name=app.name), lambda app=app: count_elsewhere(app), times=refusals)
+    for app in apps.values():
+        put_tickets(app, 1)
+    for refusals, app in apps.items():
+        served(
+            app,
+            1 + refusals,
+            when=f"a WebApp got a ticket, and another desk added 1 to its counter before each of the operator's first "
+            f"{refusals} writes of it",
+            hint="A write that was refused often is as out of date as any other. Never force it: raise the Conflict.",
+        )

@@ -1,13 +1,24 @@
 """Checks of lab 11, easiest first. Each docstring is the line that the learner reads."""
 
-import itertools
 import time
 
 from converge.grader import check, eventually, expect, fail
-from converge.grader.attacks.converging import converge
-from converge.grader.patience import patience
-from converge.grader.recorder import reads
-from converge.grader.rest import rolled_out
+from converge.grader.checks.oracles import wrong_webapp
+from converge.grader.checks.outside import asked, new_host
+from converge.grader.checks.waits import pauses
+from converge.grader.checks.webapps import (
+    CHILDREN,
+    children_of,
+    deployment_of,
+    is_given_up,
+    makes_nothing_while_deleted,
+    uid_of,
+)
+from converge.recorder import reads
+from converge.testing import attacks
+from converge.testing.attacks.until_right import fail_unless_right
+from converge.testing.waits.deadlines import scaled
+from converge.testing.waits.idle import rolled_out
 
 SOON = 5.0  # seconds
 
@@ -15,18 +26,14 @@ SOON = 5.0  # seconds
 def configure(operator, *, period=0.5, base=0.02, cap=0.4, timeout=3.0):
     """Shorten all times, by the environment as in a Pod; less so on a machine with much to do. Returns the times."""
     times = {"PERIOD": period, "BACKOFF_BASE": base, "BACKOFF_CAP": cap, "TIMEOUT": timeout}
-    times = {name: round(patience(seconds), 2) for name, seconds in times.items()}
+    times = {name: round(scaled(seconds), 2) for name, seconds in times.items()}
     operator.environment |= {name: str(seconds) for name, seconds in times.items()}
     return times
 
 
-def new_host(namespace, below="example.com"):
-    return f"{namespace.new_name()}.{below}"
-
-
-def webapp(namespace, **spec):
+def webapp(namespace, name=None, **spec):
     """A WebApp without Pods: rollouts are another lesson's."""
-    return namespace.webapp(**{"replicas": 0, **spec})
+    return namespace.webapp(name, **{"replicas": 0, **spec})
 
 
 def registered(outside, app):
@@ -53,32 +60,22 @@ def says(app, status, *, when, hint, naming=""):
     eventually(lambda: probe() == (status, naming), within=SOON, when=when, expected=expected, hint=hint, seen=evidence)
 
 
-def asked(outside):
-    """The last requests at the service, as evidence."""
-    return ["the service was asked:\n" + "\n".join(map(str, outside.requests[-6:]))] if outside.requests else []
-
-
 def about(outside, app, since=0):
     """The requests that the service got about the WebApp's host."""
     return [each for each in list(outside.requests)[since:] if each.path == f"/records/{app.spec['register']}"]
-
-
-def gaps(requests):
-    """The seconds between requests, each of which began a pass."""
-    return [b.time - a.time for a, b in itertools.pairwise(requests)]
 
 
 @check(points=2, section="four-answers")
 def test_a_webapp_is_registered(operator, namespace, outside):
     """A WebApp gets its children, and its record if it asks for one; the condition Reconciled says so."""
     configure(operator)
-    plain, app = webapp(namespace), webapp(namespace, register=new_host(namespace))
+    plain, app = webapp(namespace), webapp(namespace, register=new_host())
     operator.start()
     is_registered(
         outside, app, when=f"a WebApp with register={app.spec['register']} was created", hint="register() makes it."
     )
     for each in (plain, app):
-        for kind in ("Deployment", "Service"):
+        for kind in CHILDREN:
             eventually(
                 lambda kind=kind, each=each: namespace.get(kind, each.name),
                 within=SOON,
@@ -100,27 +97,27 @@ def test_it_waits_for_its_secret(operator, namespace, outside):
     operator.start()
     when = f"a WebApp depended on Secret {secret}, which was not there"
     says(app, "False", when=when, hint="Waiting is worth a condition.", naming=secret)
-    expect(namespace.get("Deployment", app.name), None, when=when, hint="Look for the Secret before you make children.")
+    expect(deployment_of(app), None, when=when, hint="Look for the Secret before you make children.")
     # The status that it wrote is an event, and brings one more look: that one must be over.
-    operator.recorder.wait_quiet(patience(0.3), deadline=patience(5))
+    operator.recorder.wait_quiet(scaled(0.3), deadline=scaled(5))
     namespace.create({"kind": "Secret", "metadata": {"name": secret}})
     eventually(
-        lambda: namespace.get("Deployment", app.name),
+        lambda: deployment_of(app),
         within=SOON,
         when=f"the Secret was created, and PERIOD is {operator.environment['PERIOD']} s",
         expected="the Deployment",
-        hint="Nobody calls you when a Secret comes: answer with a time after which you want to look again.",
+        hint="No event calls you when a Secret appears: return a time after which you want to look again.",
     )
     says(app, "True", when="the Secret was there", hint="What was False must become True again.")
 
 
-@check(points=2, section="later", incident="lightbend/cloudflow#424")
+@check(points=2, section="later", incident="FoundationDB/fdb-kubernetes-operator#114")
 def test_waiting_costs_one_look_per_period(operator, namespace, outside, recorder):
     """Waiting, for a Secret or for a record to be lost, costs one question per period, and no write."""
     period = configure(operator, period=0.5, cap=0.1)["PERIOD"]
     waits, app = (
         webapp(namespace, dependsOnSecret=namespace.new_name()),
-        webapp(namespace, register=new_host(namespace)),
+        webapp(namespace, register=new_host()),
     )
     operator.start()
     says(waits, "False", when="a WebApp waited for a Secret", hint="Waiting is worth a condition.")
@@ -131,8 +128,8 @@ def test_waiting_costs_one_look_per_period(operator, namespace, outside, recorde
         looks = about(outside, app)[-4:]
         if len(looks) < 4:
             return f"{len(looks)} requests about the record of {app}"
-        if min(gaps(looks)) < 0.8 * period:
-            delays = ", ".join(f"{gap:.2f}" for gap in gaps(looks))
+        if min(pauses(looks)) < 0.8 * period:
+            delays = ", ".join(f"{gap:.2f}" for gap in pauses(looks))
             return f"requests about the record of {app} at intervals of {delays} s"
         lasted = time.monotonic() - looks[0].time
         since = recorder.since(recorder.mark() - lasted)
@@ -141,41 +138,46 @@ def test_waiting_costs_one_look_per_period(operator, namespace, outside, recorde
             return f"in {lasted:.1f} s {len(reads)} reads of the Secret that {waits} waits for: {reads[0]}, …"
         return f"{len(writes)} writes: {writes[0]}, …" if writes else ""
 
-    converge(
+    fail_unless_right(
         wrong,
         within=SOON,
         when=f"nothing happened for a while, and PERIOD is {period} s",
         expected="in three periods, one request per period about the record, one for the Secret at most, and no write",
-        hint="Waiting is not failing. Answer with Result(requeue_after=PERIOD), also when a record is there, since the "
+        hint="Waiting is not failing. Return Result(requeue_after=PERIOD), even when a record is there, since the "
         "service sends no events; and write a status only when it is news.",
     )
 
 
 @check(points=2, section="later")
 def test_a_lost_record_is_made_again(operator, namespace, outside):
-    """A record that somebody removes at the service is made again."""
+    """A record that is removed at the service is created again, however often."""
     configure(operator, period=0.3)
-    app = webapp(namespace, register=new_host(namespace))
+    app = webapp(namespace, register=new_host())
     operator.start()
     is_registered(outside, app, when="a WebApp asked for a record", hint="register() makes it.")
     says(app, "True", when="the record was there", hint="Done is an answer: say() it.")
-    outside.records.clear()
-    is_registered(
-        outside,
-        app,
-        when="the record was removed at the service",
-        hint="The service sends no events: look again after PERIOD, also when all is done.",
-    )
+    operator.settle()  # the children bring events, too, and each of them a look: those must be over
+    hint = "The service sends no events: look again after PERIOD, even when all is done."
+    for times in ("", " once more", " for the third time"):
+        outside.records.clear()
+        is_registered(
+            outside,
+            app,
+            when=f"the record was removed at the service{times}",
+            hint=f"{hint} A pass that made the record again has no news for the status, so no event follows it either."
+            if times
+            else hint,
+        )
 
 
 @check(points=2, section="failed")
 def test_errors_of_the_service_heal(operator, namespace, outside, recorder):
-    """While something fails, the service or the API server, the condition says so; later all becomes well, and soon."""
+    """While the service or the API server fails, the condition says so; soon after it works again, all is done."""
     configure(operator, period=30, cap=0.1)
     outside.fail(500)
-    app = webapp(namespace, register=new_host(namespace))
+    app = webapp(namespace, register=new_host())
     operator.start()
-    hint = "An error that is swallowed is a failure that nobody hears of: say() it, and raise it."
+    hint = "An error that is swallowed is a failure that no one hears of: say() it, and raise it."
     says(app, "False", when="the service answered every request with 500", hint=hint)
     eventually(
         lambda: len(about(outside, app)) >= 8,  # more than the events of a new WebApp and its children bring about
@@ -185,38 +187,60 @@ def test_errors_of_the_service_heal(operator, namespace, outside, recorder):
         hint=hint + " A 500 is not for good.",
         seen=lambda: f"{len(about(outside, app))} tries",
     )
+    eventually(
+        lambda: (app.condition("Available") or {"status": "no such condition"})["status"],
+        "True",
+        within=SOON,
+        when="the service went on to answer with 500, and the Deployment was there; the condition Available",
+        hint="The children came first, and they are there: say() how the Deployment is, even if the next step failed.",
+    )
     outside.heal()
     is_registered(outside, app, when="the service had answered with 500, and then worked again", hint=hint)
     says(app, "True", when="the service worked again", hint="What was False must become True again.")
     outside.down()
-    late = webapp(namespace, register=new_host(namespace))
+    late = webapp(namespace, register=new_host())
     says(late, "False", when="the service was down, and a WebApp asked for a record", hint=hint)
     # The children bring events, too, and each of them a look: those must be over.
-    eventually(lambda: (made := namespace.get("Deployment", late.name)) and rolled_out(made), within=2)
-    recorder.wait_quiet(patience(0.3), deadline=patience(1))
+    eventually(lambda: (made := deployment_of(late)) and rolled_out(made), within=2)
+    recorder.wait_quiet(scaled(0.3), deadline=scaled(1))
     outside.up()
     soon = "A service that does not answer is a failure, which is tried again after BASE: PERIOD is for waiting."
     says(late, "True", when="the service had been down, and came back, and PERIOD is long", hint=soon)
-    secret = namespace.new_name()
-    namespace.create({"kind": "Secret", "metadata": {"name": secret}})
-    recorder.fail(reads("Secret", verb="get"), status=500, times=6)
-    careful = webapp(namespace, dependsOnSecret=secret)
-    says(
-        careful,
-        "True",
-        when="a WebApp depended on a Secret that was there, the first reads of it failed, and PERIOD is long",
-        hint="Only NotFound means that it is not there. Any other error is a failure: you do not know.",
-    )
+    unknown = "Only NotFound means that it is not there. Any other error is a failure: you do not know."
+    for status in (500, 403):
+        secret = namespace.new_name()
+        namespace.create({"kind": "Secret", "metadata": {"name": secret}})
+        trouble = recorder.fail(reads("Secret", verb="get"), status=status, times=None)
+        careful = webapp(namespace, dependsOnSecret=secret)
+        when = (
+            f"a WebApp depended on a Secret that was there, and the API server answered every read of it with {status}"
+        )
+        eventually(lambda trouble=trouble, app=careful: trouble.fired or app.condition("Reconciled"), within=SOON)
+        if trouble.fired:  # one that watches Secrets has no need to read them
+            failing = "Failing to read the Secret is a failure as well: say() it, and raise it."
+            says(careful, "False", when=when, hint=failing)
+            eventually(
+                lambda trouble=trouble: len(trouble.fired) >= 10,  # more than the events of a new WebApp bring about
+                within=SOON,
+                when=when,
+                expected="it is read again and again",
+                hint=unknown,
+                seen=lambda trouble=trouble: f"{len(trouble.fired)} reads",
+            )
+        trouble.remove()
+        says(careful, "True", when=f"{when}; then it answered again, and PERIOD is long", hint=unknown)
 
 
 @check(points=2, section="failed")
 def test_a_service_that_does_not_answer_is_asked_again(operator, namespace, outside):
-    """An answer that does not come within TIMEOUT is a failure like others: the service is asked again."""
+    """An answer that does not come within TIMEOUT is a failure like any other: the service is asked again."""
     timeout = configure(operator, timeout=0.3)["TIMEOUT"]
-    app = webapp(namespace, register=new_host(namespace))
+    app = webapp(namespace, register=new_host())
     outside.slow(60, host=app.spec["register"])
     operator.start()
-    hint = "Every request to somebody else needs a timeout; without one, the worker waits for as long as they like."
+    hint = (
+        "Every request to another service needs a timeout; without one, the worker waits as long as the service likes."
+    )
     eventually(
         lambda: outside.waiting >= 2,
         within=SOON,
@@ -234,48 +258,66 @@ def test_failures_grow_rarer_up_to_a_cap(operator, namespace, outside):
     """While the service fails, tries come after longer and longer delays, up to the cap."""
     times = configure(operator, period=30, base=0.02, cap=0.5)
     cap = times["BACKOFF_CAP"]
-    app = webapp(namespace, register=new_host(namespace))
-    outside.fail(503)
+    app, other = webapp(namespace, register=new_host()), webapp(namespace, register=new_host())
+    outside.fail(503, host=app.spec["register"])
+    outside.fail(503, host=other.spec["register"], method="PUT")
     operator.start()
 
-    def at_the_cap():
-        delays = gaps(about(outside, app))
+    def at_the_cap(tries):
+        delays = pauses(tries())
         return any(
             min(some) >= 0.7 * cap and max(some) <= 1.6 * min(some)
             for some in zip(delays, delays[1:], delays[2:], strict=False)
         )
 
-    def delays():
-        found = gaps(about(outside, app))
+    def delays(tries):
+        found = pauses(tries())
         shown = ", ".join(f"{gap:.2f} s" for gap in found[:12]) + (", …" if len(found) > 12 else "")
         return f"{len(found) + 1} tries; delays between them: {shown}"
 
+    def all_requests():
+        return about(outside, app)
+
+    def puts():
+        return [each for each in about(outside, other) if each.method == "PUT"]
+
     hint = "Raise what failed: the work queue counts failures and doubles the delay. setup() tells it where to end."
+    once = hint + " And try once in each pass: it's the queue that tries again."
     when = f"the service answered every request with 503, with {times}"
-    eventually(
-        at_the_cap,
-        within=SOON,
-        when=when,
-        expected=f"delays that grow to {cap} s and stay there",
-        hint=hint,
-        seen=delays,
-    )
-    short = [gap for gap in gaps(about(outside, app)) if gap < cap / 2]
+    for tries, what, help in (
+        (all_requests, when, hint),
+        (puts, f"the service answered every PUT of another WebApp's host with 503, with {times}", once),
+    ):
+        eventually(
+            lambda tries=tries: at_the_cap(tries),
+            within=SOON,
+            when=what,
+            expected=f"delays that grow to {cap} s and stay there",
+            hint=help,
+            seen=lambda tries=tries: delays(tries),
+        )
+    short = [gap for gap in pauses(about(outside, app)) if gap < cap / 2]
     if not 2 <= len(short) <= 15:
         got = f"{len(short)} delays below {cap / 2} s"
-        fail(when=when, expected="a few delays that begin small and double", got=got, hint=hint, seen=delays())
+        fail(
+            when=when,
+            expected="a few delays that start small and double",
+            got=got,
+            hint=hint,
+            seen=delays(all_requests),
+        )
 
 
 @check(points=3, section="failed")
 def test_success_forgets(operator, namespace, outside):
     """After a success, the first delay is short again."""
-    times = configure(operator, period=0.3, base=0.02, cap=0.8)
-    cap = times["BACKOFF_CAP"]
-    app = webapp(namespace, register=new_host(namespace))
+    times = configure(operator, period=0.3, base=0.2, cap=2.4)
+    base, cap = times["BACKOFF_BASE"], times["BACKOFF_CAP"]
+    app = webapp(namespace, register=new_host())
     outside.fail(503)
     operator.start()
     when = "the service answered every request with 503"
-    eventually(lambda: len(about(outside, app)) >= 7, within=SOON, when=when, expected="seven tries")
+    eventually(lambda: len(about(outside, app)) >= 5, within=2 * SOON, when=when, expected="five tries")
     outside.heal()
     is_registered(outside, app, when="the service worked again", hint="Raise what failed, so that it is tried again.")
     says(app, "True", when="the service worked again", hint="What was False must become True again.")
@@ -283,48 +325,127 @@ def test_success_forgets(operator, namespace, outside):
     outside.fail(503)
 
     def delays():
-        return gaps([each for each in about(outside, app, before) if each.status == 503])
+        return pauses([each for each in about(outside, app, before) if each.status == 503])
 
     eventually(
-        lambda: sum(gap < cap / 2 for gap in delays()) >= 3,
+        lambda: sum(gap < cap / 2 for gap in delays()) >= 3 and sum(delays()) > base,
         within=3,
-        when=f"the service failed seven times, worked, and failed again, with {times}",
+        when=f"the service failed five times, worked, and failed again, with {times}",
         expected=f"several delays below {cap / 2} s in the new trouble",
-        hint="Failures are counted in a row: a success ends the row, and the count begins anew.",
+        hint="Failures are counted in a row: a success ends the row, and the count starts over.",
         seen=lambda: "delays: " + ", ".join(f"{gap:.2f} s" for gap in delays()[:10]),
     )
+    hasty = [f"{gap:.3f} s" for gap in delays() if gap < base / 2]
+    if len(hasty) > 3:  # the first report of the trouble is an event, and brings a look of its own
+        fail(
+            when=f"the service failed again, with {times}",
+            expected=f"a first delay of BASE, which is {base} s",
+            got=f"delays of {', '.join(hasty)}",
+            hint="The queue's backoff starts at BASE: WorkQueue(backoff=Backoff(base=BASE, cap=CAP)).",
+        )
 
 
 @check(points=3, section="failed-for-good", incident="crossplane/crossplane-runtime#857")
 def test_what_is_refused_for_good_is_not_tried_again(operator, namespace, outside):
-    """A host that the service refuses for good is reported, not tried again, and done when the spec is mended."""
+    """A host that the service refuses for good is reported, not tried again, and registered once the spec is fixed."""
     configure(operator, period=0.3, cap=0.3)
-    host = new_host(namespace, below="invalid")
-    app, clock = webapp(namespace, register=host), webapp(namespace, register=new_host(namespace))
+    host, malformed = new_host(below="invalid"), new_host()
+    outside.fail(400, host=malformed, method="PUT")
+    app, clock = webapp(namespace, register=host), webapp(namespace, register=new_host())
+    other = webapp(namespace, register=malformed)
     operator.start()
     when = f"register was {host}, which the API server takes and the service refuses with 422"
-    says(app, "False", when=when, hint="What only the operator can see belongs into a condition.", naming=host)
+    says(app, "False", when=when, hint="What only the operator can see belongs in a condition.", naming=host)
+    also = f"register was {malformed}, which the service refuses with 400"
+    says(other, "False", when=also, hint="What only the operator can see belongs in a condition.", naming=malformed)
     is_registered(outside, clock, when="another WebApp had a good host", hint="One has nothing to do with the other.")
 
-    def polls_since():
-        """How often the other one was looked at since the service was last asked about this host."""
+    def polls_since(refused):
+        """How often the good one was looked at since the service was last asked about this host."""
         paths = [each.path for each in outside.requests]
-        last = max((number for number, path in enumerate(paths) if path.endswith(host)), default=0)
+        last = max((number for number, path in enumerate(paths) if path.endswith(refused)), default=0)
         return paths[last:].count(f"/records/{clock.spec['register']}")
 
+    for refused, reason in ((host, when), (malformed, also)):
+        eventually(
+            lambda refused=refused: polls_since(refused) >= 5,
+            within=SOON,
+            when=f"{reason}; it was not changed, while another WebApp was looked at every PERIOD",
+            expected="five looks at the other without a request about this one",
+            hint="The same question gets the same answer. TerminalError says: failed, and not again until it changes.",
+            seen=lambda: asked(outside),
+        )
+    app.edit(register=new_host())
+    is_registered(
+        outside, app, when="register was fixed", hint="A change of the spec brings the WebApp back by itself."
+    )
+    says(app, "True", when="register was fixed", hint="What was False must become True again.")
+    outside.heal()
+    other.edit(register=new_host())
+    is_registered(outside, other, when="register was changed to a good host", hint="Every new spec is a new question.")
+    other.edit(register=malformed)
+    is_registered(
+        outside,
+        other,
+        when=f"{also}; then register was changed to another host, and back, and by now the service takes {malformed}",
+        hint="For good means until the spec changes, and it has changed. Ask again, and don't keep a list of refused "
+        "hosts: the service knows better.",
+    )
+
+
+@check(points=2, section="failed-for-good")
+def test_what_may_pass_is_tried_again(operator, namespace, outside):
+    """What the service refuses for now (401, 403, 408, 409, 429, 500) is tried again, and works once it's allowed."""
+    configure(operator, period=30, cap=0.1)
+    apps = {status: webapp(namespace, register=new_host()) for status in (401, 403, 408, 409, 429, 500)}
+    for status, app in apps.items():
+        outside.fail(status, host=app.spec["register"], method="PUT")
+    operator.start()
+    hint = "Only 400 and 422 are about the request itself. An admin renews a token, and no object changes: try again."
+    for status, app in apps.items():
+        when = f"the service answered PUT /records/{app.spec['register']} with {status}"
+        says(app, "False", when=when, hint="Before you raise, say() it: the user can't read your log.")
+        eventually(
+            lambda app=app: sum(each.method == "PUT" for each in about(outside, app)) >= 8,
+            within=SOON,  # eight tries are more than the events of a new WebApp and its children bring about
+            when=when,
+            expected="it is tried again and again",
+            hint=hint,
+            seen=lambda app=app: f"{sum(each.method == 'PUT' for each in about(outside, app))} tries",
+        )
+    outside.heal()
+    for status, app in apps.items():
+        is_registered(outside, app, when=f"the service had answered with {status}, and then took the record", hint=hint)
+        says(app, "True", when="the record was there", hint="What was False must become True again.")
+
+
+@check(points=2, section="failed")
+def test_a_host_with_another_owner_is_left_alone(operator, namespace, outside):
+    """A record with another owner is never overwritten; the condition says so, and the host is taken once it's free."""
+    configure(operator, period=30, cap=0.1)
+    host, theirs = new_host(), {"owner": "another WebApp"}
+    outside.records[host] = theirs
+    app = webapp(namespace, register=host)
+    operator.start()
+    when = f"register was {host}, whose record had another owner"
+    hint = "Look at the record first. If it isn't yours, the host is taken: say() that, raise, and leave it alone."
+    says(app, "False", when=when, hint=hint, naming=host)
     eventually(
-        lambda: polls_since() >= 5,
+        lambda: len(about(outside, app)) >= 8,
         within=SOON,
-        when=f"{when}; nobody changed it, while another WebApp was looked at every PERIOD",
-        expected="five looks at the other without a request about this one",
-        hint="The same question gets the same answer. TerminalError says: failed, and not again until it changes.",
+        when=when,
+        expected="the service is asked again and again, since the other owner may give the host up",
+        hint=hint + " It is a failure like any other, not one for good.",
         seen=lambda: asked(outside),
     )
-    app.edit(register=new_host(namespace))
-    is_registered(
-        outside, app, when="register was mended", hint="A change of the spec brings the WebApp back by itself."
-    )
-    says(app, "True", when="register was mended", hint="What was False must become True again.")
+    expect(registered(outside, app), theirs, when=f"{when}; that record since then", hint=hint)
+    del outside.records[host]
+    is_registered(outside, app, when=f"{when}; then the other owner removed its record", hint=hint)
+    says(app, "True", when="the record was there", hint="What was False must become True again.")
+    outside.records[host] = theirs
+    app.edit(replicas=1)  # an event, so that it is looked at now
+    says(app, "False", when="another owner took the host over, and the WebApp was edited", hint=hint, naming=host)
+    expect(registered(outside, app), theirs, when="another owner took the host over; the record since then", hint=hint)
 
 
 @check(points=3, section="one-worker-one-object")
@@ -333,7 +454,7 @@ def test_sick_ones_do_not_starve_the_others(operator, namespace, outside):
     configure(operator, period=2, cap=5, timeout=0.5)
     for _ in range(6):
         webapp(namespace, dependsOnSecret=namespace.new_name())
-    sick = [webapp(namespace, register=new_host(namespace)) for _ in range(6)]
+    sick = [webapp(namespace, register=new_host()) for _ in range(6)]
     for app in sick:
         outside.slow(60, host=app.spec["register"])
     operator.start()
@@ -345,10 +466,92 @@ def test_sick_ones_do_not_starve_the_others(operator, namespace, outside):
         expected="requests about more than four of them",
         hint="There are four workers. One that waits inside reconcile(), or has no timeout, is lost for all others.",
     )
-    well = webapp(namespace, register=new_host(namespace))
+    well = webapp(namespace, register=new_host())
     is_registered(
         outside,
         well,
         when=f"{when}; then a WebApp with a good host was created",
         hint="Never wait inside reconcile(): answer, and be called again.",
+    )
+
+
+@check(points=2, section="four-answers", timeout=60)
+def test_a_failed_request_is_made_again(operator, namespace, outside):
+    """Any request to the API server may fail once: in the end all is there, and the condition says so."""
+    configure(operator, period=30, cap=0.2)
+
+    def wrong(app):
+        if problem := wrong_webapp(app):
+            return problem
+        said = (app.condition("Reconciled") or {}).get("status", "none")
+        return "" if said == "True" and registered(outside, app) == {"owner": app.uid} else f"Reconciled is {said}"
+
+    attacks.fault_at_every_request(
+        operator,
+        make=lambda name=None, **spec: webapp(namespace, name, **{**spec, "register": new_host()}),
+        wrong=wrong,
+        children=CHILDREN,
+        modes=["500", "409"],
+        hint="Raise what failed, also when it is the report that failed: the pass is run again.",
+    )
+
+
+@check(points=2, section="four-answers")
+def test_namesakes_in_two_namespaces(operator, namespace, other_namespace, outside):
+    """Two WebApps with the same name in two namespaces: each waits for its own Secret and has its own record."""
+    configure(operator, period=0.5)
+    name, secret = namespace.new_name(), namespace.new_name()
+    other_namespace.create({"kind": "Secret", "metadata": {"name": secret}})
+    here = webapp(namespace, name, dependsOnSecret=secret, register=new_host(), port=8001)
+    there = webapp(other_namespace, name, dependsOnSecret=secret, register=new_host(), port=8002)
+    operator.start()
+    hint = "A name says which object only together with a namespace. Pass the namespace in every request."
+    when = f"two WebApps {name} in two namespaces depended on Secret {secret}, which was in {other_namespace}"
+    says(there, "True", when=f"{when}; the one in {other_namespace}", hint=hint)
+    says(here, "False", when=f"{when}; the one in {namespace}", hint=hint, naming=secret)
+    expect(children_of(here), [], when=f"{when}; the children in {namespace}", hint=hint)
+    namespace.create({"kind": "Secret", "metadata": {"name": secret}})
+    says(here, "True", when=f"{when}; then it was in {namespace} as well", hint=hint)
+    for app in (here, there):
+        is_registered(outside, app, when=f"{when}, then in both; the record of the one in {app.namespace}", hint=hint)
+        expect(wrong_webapp(app), "", when=f"{when}, then in both; what is wrong in {app.namespace}", hint=hint)
+    before = {kind: uid_of(here, kind) for kind in CHILDREN}
+    there.delete()
+    eventually(
+        lambda: (there.now(), children_of(there)),
+        (None, []),
+        when=f"the WebApp in {other_namespace} was deleted; it, and its children",
+        hint="The children of the lessons before have an owner reference.",
+    )
+    is_given_up(operator, there)
+    expect(
+        {kind: uid_of(here, kind) for kind in CHILDREN},
+        before,
+        when=f"the WebApp in {other_namespace} was deleted; the children in {namespace}, by uid",
+        hint=hint,
+    )
+
+
+@check(points=2, section="four-answers")
+def test_what_its_children_go_through(operator, namespace, outside):
+    """A deleted child comes back at once, without a period; while the WebApp is being deleted, none is made."""
+    configure(operator, period=30)
+    app = webapp(namespace)
+    operator.start()
+    says(app, "True", when="a WebApp was created", hint="Done is an answer: say() it.")
+    for kind in CHILDREN:
+        operator.settle()
+        before = uid_of(app, kind)
+        namespace.delete(kind, app.name)
+        eventually(
+            lambda kind=kind, before=before: uid_of(app, kind) not in (None, before),
+            within=SOON,
+            when=f"{kind} {app.name} was deleted, and PERIOD is long",
+            expected=f"another {kind} {app.name}",
+            hint="Done means: until something changes. The watches on your children tell you when one does.",
+        )
+    makes_nothing_while_deleted(
+        operator,
+        app,
+        hint="A WebApp with a metadata.deletionTimestamp is on its way out: what you make for it now is in the way.",
     )

@@ -1,17 +1,34 @@
 """Checks of lab 14, easiest first. Each docstring is the line that the learner reads."""
 
-import base64
 import json
 import random
-import subprocess
+import uuid
 
 import pytest
 
-from converge.grader import attacks, check, eventually, expect, fail
-from converge.grader.kinds import typed
-from converge.grader.patience import patience
-from converge.grader.recorder import reads, writes
-from converge.grader.rest import rolled_out
+from converge.grader import check, eventually, expect, fail
+from converge.grader.checks.conditions import condition_in, conditions_in
+from converge.grader.checks.databases import (
+    all_replaced,
+    claims,
+    credentials_of,
+    hold_rollouts,
+    password,
+    query,
+    servers,
+    start_time,
+    stateful_set_of,
+    statuses_since,
+    stored,
+    username,
+    wrong_children,
+)
+from converge.grader.checks.waits import quiet
+from converge.operators.database import identity
+from converge.recorder import reads, writes
+from converge.testing import attacks
+from converge.testing.waits.deadlines import scaled
+from converge.testing.waits.idle import rolled_out
 
 ORPHAN = "The volumes and the password that opens them belong together: both stay, or both go."
 FORGOTTEN = "Whose owner reference does each claim carry? A StatefulSet sees to those of Pods that run, and no others."
@@ -19,98 +36,13 @@ FORGOTTEN = "Whose owner reference does each claim carry? A StatefulSet sees to 
 
 @pytest.fixture(autouse=True)
 def image(operator, namespace):
-    """Tell the operator where this cluster's PostgreSQL comes from."""
+    """Give the operator the name of this cluster's PostgreSQL image."""
     operator.environment["POSTGRES_IMAGE"] = namespace.images.postgres[0].rpartition(":")[0]
-
-
-# What is there.
-
-
-def patient(namespace):
-    """Seconds in which a server starts: a real one needs more than one that is only a name."""
-    return 90 if namespace.cluster.pods_are_real else 10
-
-
-def password(namespace, db):
-    """The password in the Secret of the Database, or a word for why there is none."""
-    secret = namespace.get("Secret", f"{db.name}-credentials")
-    if secret is None:
-        return f"there is no Secret {db.name}-credentials"
-    return base64.b64decode(secret.get("data", {}).get("password", "")).decode() or "it has no password"
-
-
-def stored(namespace, db):
-    """The Secret as it is stored: who it is, what it says, whose it is."""
-    secret = namespace.get("Secret", f"{db.name}-credentials")
-    metadata = {key: value for key, value in secret["metadata"].items() if key != "managedFields"} if secret else None
-    return secret and {"metadata": metadata, "data": secret.get("data")}
-
-
-def claims(namespace, db):
-    """The names of the claims of this Database's servers, which carry its name and a number."""
-    names = [each["metadata"]["name"] for each in namespace.list("PersistentVolumeClaim")]
-    return sorted(name for name in names if name.rpartition("-")[0].endswith(f"-{db.name}"))
-
-
-def servers(namespace, db):
-    """The uids of the Pods of this Database, by name."""
-    found = {each["metadata"]["name"]: each["metadata"]["uid"] for each in namespace.list("Pod")}
-    return {name: uid for name, uid in found.items() if name.rpartition("-")[0] == db.name}
-
-
-def configured(namespace, db):
-    """All that the ConfigMaps of this Database say."""
-    return "\n".join(text for each in namespace.owned("ConfigMap", db) for text in each.get("data", {}).values())
-
-
-def wrong(db):
-    """What of the Database's children is not as its spec says, in words."""
-    namespace, spec = db.namespace, db.spec
-    found = (
-        [] if len(password(namespace, db)) >= 12 and " " not in password(namespace, db) else ["there is no password"]
-    )
-    live, service = namespace.get("StatefulSet", db.name), namespace.get("Service", db.name)
-    for kind, child in (("StatefulSet", live), ("Service", service)):
-        if child is None:
-            found.append(f"there is no {kind} {db.name}")
-        elif child not in namespace.owned(kind, db):
-            found.append(f"{kind} {db.name} does not name the Database as its controller")
-    for name, value in spec.get("parameters", {}).items():
-        if not any(name in line and value in line for line in configured(namespace, db).splitlines()):
-            found.append(f"no ConfigMap of the Database says {name} = {value}")
-    if service and service["spec"].get("clusterIP") != "None":
-        found.append(f"Service {db.name} is not headless: its clusterIP is {service['spec'].get('clusterIP')}")
-    return "\n".join(found + (unlike(live, db) if live else []))
-
-
-def unlike(live, db):
-    """What of the StatefulSet is not as the Database's spec says."""
-    spec, pod = live["spec"], live["spec"]["template"]["spec"]
-    image = db.namespace.images.postgres[0].rpartition(":")[0] + f":{db.spec['version']}"
-    images = [each["image"] for each in pod["containers"]]
-    return [
-        words
-        for words, right in (
-            (f"the StatefulSet has {spec['replicas']} replicas, not {db.spec['replicas']}", replicas_right(live, db)),
-            (f"no container of the StatefulSet runs {image}, but {', '.join(images)}", image in images),
-            (f"the Pods do not use the Secret {db.name}-credentials", f"{db.name}-credentials" in json.dumps(pod)),
-            ("no container has a readinessProbe", any("readinessProbe" in each for each in pod["containers"])),
-            ("the StatefulSet has no volumeClaimTemplates", bool(spec.get("volumeClaimTemplates"))),
-        )
-        if not right
-    ]
-
-
-def replicas_right(live, db):
-    return live["spec"]["replicas"] == db.spec["replicas"]
-
-
-# What is done.
 
 
 def as_wished(db, *, when, hint):
     """Wait until nothing is wrong."""
-    eventually(lambda: wrong(db) or "nothing is wrong", "nothing is wrong", when=when, hint=hint)
+    eventually(lambda: wrong_children(db) or "nothing is wrong", "nothing is wrong", when=when, hint=hint)
 
 
 def made(operator, namespace, **spec):
@@ -118,18 +50,15 @@ def made(operator, namespace, **spec):
     if not operator.running:
         operator.start()
     db = namespace.database(**{"replicas": 0, **spec})
-    as_wished(
-        db, when=f"{db} was created", hint="First of all, the children must be there: see what is said to be wrong."
-    )
+    as_wished(db, when=f"{db} was created", hint="First of all, the children must be there: see what is missing.")
     return db
 
 
 def state(db):
     """The status of each condition, and of which generation the status speaks."""
-    status = db.status
-    said = {each["type"]: each["status"] for each in status.get("conditions", [])}
-    news = status.get("observedGeneration") == db.now()["metadata"]["generation"]
-    return {type: said.get(type) for type in ("Available", "Progressing", "Degraded")} | {"of this generation": news}
+    now = db.now()
+    newest = now.get("status", {}).get("observedGeneration") == now["metadata"]["generation"]
+    return {**conditions_in(now), "of this generation": newest}
 
 
 def reports(db, *, when, hint, within=10, **conditions):
@@ -149,13 +78,8 @@ def serving(operator, namespace, **spec):
     """A Database whose server is there, or several."""
     db = made(operator, namespace, **{"replicas": 1, **spec})
     hint = "Available is True when the StatefulSet's status shows that all servers of this generation are ready."
-    reports(db, within=patient(namespace), when=f"{db} was created", hint=hint, Available="True", Progressing="False")
+    reports(db, within=start_time(db), when=f"{db} was created", hint=hint, Available="True", Progressing="False")
     return db
-
-
-def quiet(operator):
-    """Wait until it has stopped writing, for a moment at least."""
-    operator.recorder.wait_quiet(0.3, deadline=5, ignoring=reads())
 
 
 def another_version(namespace):
@@ -167,7 +91,7 @@ def test_the_children_appear(operator, namespace):
     """A Database gets its Secret, its Service, its ConfigMap and its StatefulSet, and becomes Available."""
     db = serving(operator, namespace, parameters={"max_connections": "123"})
     other = made(operator, namespace)
-    one, two = password(namespace, db), password(namespace, other)
+    one, two = password(db), password(other)
     if one == two:
         fail(
             when=f"{db} and {other} were created",
@@ -176,10 +100,17 @@ def test_the_children_appear(operator, namespace):
             hint="Make the password with `secrets`, not from something that anybody can know.",
         )
     expect(
-        one in json.dumps(namespace.get("StatefulSet", db.name)),
+        username(db),
+        "postgres",
+        when=f"`username` in the Secret of {db} was read",
+        hint="A client needs both, and this is the name that the image gives to its first user.",
+    )
+    expect(
+        one in json.dumps(stateful_set_of(db)),
         False,
+        expected="the password is not in it",
         when="the StatefulSet was searched for the password",
-        hint="Whoever may read the StatefulSet would know it. The container takes it from the Secret: secretKeyRef.",
+        hint="Anyone who may read the StatefulSet would know it. The container takes it from the Secret: secretKeyRef.",
     )
 
 
@@ -187,7 +118,7 @@ def test_the_children_appear(operator, namespace):
 def test_each_server_has_a_name_of_its_own(operator, namespace):
     """The StatefulSet names its headless Service, which finds the Pods; the endpoint is the name of the first one."""
     db = made(operator, namespace)
-    live, service = namespace.get("StatefulSet", db.name), namespace.get("Service", db.name)
+    live, service = stateful_set_of(db), namespace.get("Service", db.name)
     expect(
         live["spec"].get("serviceName"),
         db.name,
@@ -198,6 +129,7 @@ def test_each_server_has_a_name_of_its_own(operator, namespace):
     expect(
         bool(wanted) and wanted.items() <= labels.items(),
         True,
+        expected="the Pods carry every label that the Service selects",
         when=f"the Service selects {wanted}, the Pods carry {labels}",
         hint="What the Service selects must be on the Pods.",
     )
@@ -206,7 +138,7 @@ def test_each_server_has_a_name_of_its_own(operator, namespace):
         lambda: str(db.status.get("endpoint", "")).replace(".svc.cluster.local", ".svc"),
         f"{first}:5432",
         when="the status was read",
-        hint="endpoint is the name that the first Pod keeps for ever, and the port: POD.SERVICE.NAMESPACE.svc:5432.",
+        hint="endpoint is the name that the first Pod always keeps, and the port: POD.SERVICE.NAMESPACE.svc:5432.",
     )
 
 
@@ -215,14 +147,22 @@ def test_the_spec_reaches_the_children(operator, namespace):
     """Each field of the spec reaches the children, and new parameters reach servers that run already."""
     db = made(operator, namespace, parameters={"work_mem": "4MB"})
     for change in ({"version": another_version(namespace)}, {"replicas": 1}):
+        template = namespace.get("StatefulSet", db.name)["spec"]["template"]
         db.edit(**change)
         as_wished(db, when=f"the spec was changed: {change}", hint="Compare every field that you ask for, each time.")
+    expect(
+        namespace.get("StatefulSet", db.name)["spec"]["template"],
+        template,
+        when="only the number of servers was changed; the template of their Pods",
+        hint="Another template means that every server is started again. Let the checksum in it be of the ConfigMap, "
+        "and of nothing else.",
+    )
     hint = "Available says that the server runs."
-    reports(db, within=patient(namespace), when="a server was asked for", hint=hint, Available="True")
-    before = eventually(lambda: servers(namespace, db))
+    reports(db, within=start_time(db), when="a server was asked for", hint=hint, Available="True")
+    before = eventually(lambda: servers(db))
     db.edit(parameters={"work_mem": "64MB"})
     as_wished(db, when="the parameter work_mem was changed", hint="The ConfigMap follows `parameters`.")
-    if not eventually(lambda: differ(before, servers(namespace, db)), within=patient(namespace)):
+    if not eventually(lambda: all_replaced(before, servers(db)), within=start_time(db)):
         fail(
             when="the parameter work_mem was changed from 4MB to 64MB, and the ConfigMap says so",
             expected="a new Pod, which reads it",
@@ -232,24 +172,19 @@ def test_the_spec_reaches_the_children(operator, namespace):
         )
 
 
-def differ(before, now):
-    """Whether the same Pods are there again, each another one than before."""
-    return before.keys() == now.keys() and not set(before.values()) & set(now.values())
-
-
 @check(points=3, section="a-password-made-once", incident="AMRC-FactoryPlus/amrc-connectivity-stack#647")
 def test_the_password_is_made_once(operator, namespace):
     """The password stays as it is when the operator is restarted, the Database touched, and its spec changed."""
     db = made(operator, namespace)
-    first, before = password(namespace, db), stored(namespace, db)
+    first, before = password(db), stored(credentials_of(db))
 
     def stays(when):
         quiet(operator)
-        if password(namespace, db) != first:
+        if password(db) != first:
             fail(
                 when=when,
                 expected="the password is the one that was made first",
-                got="another one, with which nobody gets into the database any more",
+                got="another one, with which no one gets into the database any more",
                 hint="The server takes the password once, when its files are made. Make one only if there is no "
                 "Secret, and never write to one that is there.",
             )
@@ -258,23 +193,21 @@ def test_the_password_is_made_once(operator, namespace):
     db.poke()
     eventually(lambda: operator.recorder.since(mark).delivered("Database", name=db.name), within=5)
     stays("the Database was touched")
-    template = namespace.get("StatefulSet", db.name)["spec"]["template"]
-    mark = operator.recorder.mark()
+    template, version = stateful_set_of(db)["spec"]["template"], db.spec["version"]
     operator.restart()
-    eventually(lambda: operator.recorder.since(mark).reads("StatefulSet"), within=5)
-    quiet(operator)
+    for each in (another_version(namespace), version):  # so that the template was written after the start, for sure
+        db.edit(version=each)
+        as_wished(db, when="the version was changed after a restart", hint="On start, look at every Database.")
     expect(
-        namespace.get("StatefulSet", db.name)["spec"]["template"],
+        stateful_set_of(db)["spec"]["template"],
         template,
-        when="the operator was started again, and nothing else happened; the template of its Pods",
+        when="the operator was started again, the version changed and changed back; the template of the Pods",
         hint="What the template says must follow from the spec and the ConfigMap alone: Python's hash() is another in "
         "every process, and a new template restarts every server.",
     )
-    db.edit(version=another_version(namespace))
-    as_wished(db, when="the version was changed after a restart", hint="On start, look at every Database.")
     stays("the operator was started again, and the version was changed")
     expect(
-        stored(namespace, db),
+        stored(credentials_of(db)),
         before,
         when="all that was done",
         hint="Nothing about the Secret had to change.",
@@ -283,26 +216,30 @@ def test_the_password_is_made_once(operator, namespace):
 
 @check(points=2, section="order-of-creation")
 def test_the_secret_comes_first(operator, namespace, recorder):
-    """There is no StatefulSet as long as there is no Secret."""
+    """There is no StatefulSet as long as there is no Secret, or no ConfigMap."""
     operator.start()
-    refusal = recorder.fail(writes("Secret"), status=500, times=None)
-    db = namespace.database(replicas=0)
-    eventually(
-        lambda: bool(recorder.writes("Secret")) or bool(namespace.get("StatefulSet", db.name)),
-        when=f"{db} was created",
-        expected="the operator tries to make the Secret",
-        hint="The first thing to make is what the others need.",
-    )
-    quiet(operator)
-    if namespace.get("StatefulSet", db.name):
-        fail(
-            when="the API server refused the Secret with status 500",
-            expected="no StatefulSet: its Pods could not start without the password",
-            got=f"StatefulSet {db.name} is there, Secret {db.name}-credentials is not",
-            hint="Make the Secret first, and let an error end the pass: the next one begins at the beginning.",
+    for kind in ("Secret", "ConfigMap"):
+        mark = recorder.mark()
+        refusal = recorder.fail(writes(kind), status=500, times=None)
+        db = namespace.database(replicas=0)
+        eventually(
+            lambda: refusal.fired or stateful_set_of(db),  # noqa: B023 - asked right here
+            when=f"{db} was created",
+            expected=f"the operator tries to make the {kind}",
+            hint="The first thing to make is what the others need.",
         )
-    refusal.remove()
-    as_wished(db, when="the API server took Secrets again", hint="What has failed is tried again, from the beginning.")
+        quiet(operator)
+        if stateful_set_of(db):
+            fail(
+                when=f"the API server refused the {kind} with status 500",
+                expected=f"no StatefulSet: its Pods could not start without the {kind}",
+                got=f"StatefulSet {db.name} is there, the {kind} is not",
+                seen=[str(each) for each in recorder.since(mark).writes()[:6]],
+                hint=f"Make the {kind} first, and let an error end the pass: the next one begins at the beginning.",
+            )
+        refusal.remove()
+        hint = "What has failed is tried again, from the beginning."
+        as_wished(db, when=f"the API server took {kind}s again", hint=hint)
 
 
 @check(points=3, section="say-what-is-there", incident="cloudnative-pg/cloudnative-pg#11390", timeout=180)
@@ -316,24 +253,27 @@ def test_the_status_says_what_is_there(operator, namespace):
     expect(
         db.status.get("readyReplicas"), 2, when="both servers were ready", hint="readyReplicas is the StatefulSet's."
     )
-    hold_rollouts(namespace, db, 9)
+    hold_rollouts(db, 9)
     edited = db.edit(version=another_version(namespace))["metadata"]
     as_wished(db, when="the version was changed", hint="The StatefulSet follows the version.")
-    eventually(lambda: caught_up(namespace.get("StatefulSet", db.name)), within=patient(namespace))
-    operator.recorder.wait_quiet(patience(0.3), deadline=10, ignoring=reads())  # it has seen that, and said so
+    eventually(lambda: caught_up(stateful_set_of(db)), within=start_time(db))
+    operator.recorder.wait_quiet(scaled(0.3), deadline=10, ignoring=reads())  # it has seen that, and said so
     want = {"Available": "False", "Progressing": "True", "Degraded": "False", "of this generation": True}
     eventually(
-        lambda: want if rolled_out(namespace.get("StatefulSet", db.name)) else state(db),
+        lambda: want if rolled_out(stateful_set_of(db)) else state(db),
         want,
         when="the version was changed, and all servers of the old version were still there, and ready",
         hint="readyReplicas counts old servers too: see updatedReplicas.",
     )
-    hold_rollouts(namespace, db, 0)
-    for said in versions(namespace, db, since=edited["resourceVersion"]):
-        if said.get("observedGeneration") != edited["generation"] or not is_available(said):
+    hold_rollouts(db, 0)
+    for said in statuses_since(db, edited["resourceVersion"]):
+        if (
+            said.get("observedGeneration") != edited["generation"]
+            or condition_in({"status": said}, "Available").get("status") != "True"
+        ):
             continue
-        live = namespace.get("StatefulSet", db.name)  # read after the claim: what is not true now was not true then
-        if wrong(db) == "" and rolled_out(live):
+        live = stateful_set_of(db)  # read after the claim: what is not true now was not true then
+        if wrong_children(db) == "" and rolled_out(live):
             return
         fail(
             when=f"the version was changed to {db.spec['version']}",
@@ -346,32 +286,14 @@ def test_the_status_says_what_is_there(operator, namespace):
     reports(db, when="the version was changed", hint=hint, Available="True")
 
 
-def hold_rollouts(namespace, db, partition):
-    """Let the StatefulSet replace only Pods from this number on: a field that is not the operator's."""
-    strategy = {"type": "RollingUpdate", "rollingUpdate": {"partition": partition}}
-    namespace.patch("StatefulSet", db.name, {"spec": {"updateStrategy": strategy}})
-
-
 def caught_up(live):
     """Whether the StatefulSet's status is about the StatefulSet as it is now."""
     return live["status"].get("observedGeneration") == live["metadata"]["generation"]
 
 
-def versions(namespace, db, since):
-    """Each status that the Database gets from now on, also one that is there for a moment only."""
-    until = patience(patient(namespace))
-    for event in namespace.client.watch(*typed("Database"), namespace.name, resource_version=since, timeout=until):
-        if event.object["metadata"]["name"] == db.name:
-            yield event.object.get("status", {})
-
-
-def is_available(status):
-    return any(each["type"] == "Available" and each["status"] == "True" for each in status.get("conditions", []))
-
-
-@check(points=2, section="say-what-is-there", incident="3scale/3scale-operator#1174", timeout=180)
+@check(points=2, section="say-what-is-there", incident="OT-CONTAINER-KIT/redis-operator#1321", timeout=180)
 def test_at_rest_nothing_is_written(operator, namespace, recorder):
-    """When everything is as it should be, nothing is written, however often the Database is touched."""
+    """At rest nothing is written, however often the Database is touched."""
     db = serving(operator, namespace, storage={"size": "1024Mi"}, parameters={"work_mem": "4MB"})
     hint = "Compare what you own with what you want; the server fills in defaults, and writes 1024Mi as 1Gi."
 
@@ -380,7 +302,7 @@ def test_at_rest_nothing_is_written(operator, namespace, recorder):
         written = [each for each in recorder.since(mark).writes() if each.resource != "events" and ours(each)]
         expect([str(each) for each in written], [], when=when, hint=hint)
 
-    silent(operator.settle(), "nobody had touched anything")
+    silent(operator.settle(), "nothing had been touched")
     mark = recorder.mark()
     db.poke()
     eventually(lambda: recorder.since(mark).delivered("Database", name=db.name), within=5)
@@ -391,7 +313,7 @@ def test_at_rest_nothing_is_written(operator, namespace, recorder):
 
 @check(points=3, section="what-cannot-change", incident="dragonflydb/dragonfly-operator#472")
 def test_storage_cannot_change_and_the_rest_can(operator, namespace, recorder):
-    """A change of storage is refused in the condition Degraded, and every other change is applied all the same."""
+    """A change of storage is refused in the condition Degraded, and every other change is still applied."""
     db = made(operator, namespace, storage={"size": "2Gi"})
     reports(db, when=f"{db} was created", hint="Report all three conditions, always.", Degraded="False")
     versions = [each.rpartition(":")[2] for each in namespace.images.postgres]
@@ -412,20 +334,36 @@ def test_storage_cannot_change_and_the_rest_can(operator, namespace, recorder):
     operator.settle()
     written = [str(each) for each in recorder.since(mark).writes() if each.resource != "events"]
     hint = "Trying again changes nothing: the answer is the same until the spec is another."
-    expect(written, [], when="the change had been refused, and nobody touched anything", hint=hint)
-    live = namespace.get("StatefulSet", db.name)
+    expect(written, [], when="the change had been refused, and nothing was touched", hint=hint)
+    live = stateful_set_of(db)
     sizes = [each["spec"]["resources"]["requests"]["storage"] for each in live["spec"]["volumeClaimTemplates"]]
     expect(sizes, ["2Gi"], when="the volumeClaimTemplates were read", hint="Never delete a StatefulSet to change it.")
     db.edit(storage={"size": "2048Mi", "class": None})
-    hint = "Degraded is about what is wished now. 2048Mi is 2Gi: compare numbers."
+    hint = "Degraded is about what the spec asks for now. 2048Mi is 2Gi: compare numbers."
     reports(db, when="the storage was set back, written as 2048Mi", hint=hint, Degraded="False")
 
 
 @check(points=3, section="a-password-made-once", incident="external-secrets/external-secrets#4548")
 def test_the_secret_of_a_stranger_is_left_alone(operator, namespace):
-    """A Secret of our name that somebody else made is neither changed nor used, and Degraded says so."""
+    """A Secret, Service or StatefulSet of our name that someone else made is left alone, and Degraded says so."""
     operator.start()
-    name = namespace.new_name()
+    name, second, third = (namespace.new_name() for _ in range(3))
+    labels = {"app": third}
+    container = {"name": "main", "image": namespace.images.web[0]}
+    statefulset = namespace.create(
+        {
+            "kind": "StatefulSet",
+            "metadata": {"name": third},
+            "spec": {
+                "replicas": 0,
+                "serviceName": third,
+                "selector": {"matchLabels": labels},
+                "template": {"metadata": {"labels": labels}, "spec": {"containers": [container]}},
+            },
+        }
+    )
+    service = {"kind": "Service", "metadata": {"name": second}, "spec": {"ports": [{"port": 80}]}}
+    service = namespace.create(service)
     theirs = {
         "kind": "Secret",
         "metadata": {"name": f"{name}-credentials"},
@@ -433,62 +371,91 @@ def test_the_secret_of_a_stranger_is_left_alone(operator, namespace):
     }
     before = namespace.create(theirs)
     db = namespace.database(name=name, replicas=0)
-    hint = "Who has no owner reference to this Database, and no label of yours, was not made by you: say so, and wait."
-    reports(db, when=f"a Secret {name}-credentials was there before {db}", hint=hint, Degraded="True")
+    hint = "Without an owner reference to this Database or a label of yours, it was not made by you: say so, and wait."
+    blocked, shadowed = namespace.database(name=second, replicas=0), namespace.database(name=third, replicas=0)
+    when = f"a Secret {name}-credentials was there before {db}"
+    reports(db, when=when, hint=hint, Degraded="True", Available="False")
+    said = db.condition("Degraded")["message"]
+    expect(
+        said if "secret" not in said.lower() else "it names the Secret",
+        "it names the Secret",
+        when=f"{when}; the message of Degraded",
+        hint="Say what is in the way: its user has to know which object to look at.",
+    )
+    hint = "Any name can be taken. Then the status is blocked(…), and you look again soon."
+    reports(blocked, when=f"a Service {second} was there before {blocked}", hint=hint, Degraded="True")
+    when = f"a StatefulSet {third}, without volumes, was there before {shadowed}"
+    reports(shadowed, when=when, hint=hint, Degraded="True")
     quiet(operator)
-    now = stored(namespace, db)
-    want = {"metadata": {k: v for k, v in before["metadata"].items() if k != "managedFields"}, "data": before["data"]}
-    expect(now, want, when="the stranger's Secret was read again", hint="Not even a label: it is not yours.")
+    expect(
+        namespace.get("StatefulSet", third)["spec"],
+        statefulset["spec"],
+        when=f"{when}; its spec",
+        hint="It is not yours: leave it alone.",
+    )
+    now = namespace.get("Service", second)["spec"]
+    expect(now, service["spec"], when="the stranger's Service was read again", hint="It is not yours: leave it alone.")
+    now = stored(credentials_of(db))
+    expect(now, stored(before), when="the stranger's Secret was read again", hint="Not even a label: it is not yours.")
     if namespace.get("StatefulSet", name):
-        hint = "Whoever made that Secret knows the password. Without a Secret of your own, make no StatefulSet."
+        hint = "Its author knows the password. Without a Secret of your own, make no StatefulSet."
         fail(when="only a stranger's Secret was there", expected="no StatefulSet", got=f"StatefulSet {name}", hint=hint)
     namespace.delete("Secret", f"{name}-credentials")
-    hint = "The going of what is not yours may tell you nothing, so look again every few seconds."
+    namespace.delete("Service", second)
+    namespace.delete("StatefulSet", third)
+    hint = "When an object that is not yours goes, you may get no event, so look again every few seconds."
     as_wished(db, when="the stranger's Secret was deleted", hint=hint)
     reports(db, when="the stranger's Secret was gone", hint="Degraded is about now.", Degraded="False")
+    as_wished(blocked, when="the stranger's Service was deleted", hint=hint)
+    as_wished(shadowed, when="the stranger's StatefulSet was deleted", hint=hint)
 
 
 @check(points=3, section="say-what-is-there", incident="kubernetes-sigs/kro#323")
 def test_what_is_deleted_or_edited_comes_back(operator, namespace):
-    """Every child that somebody deletes is made again, and what somebody edits is mended."""
-    db = made(operator, namespace, parameters={"work_mem": "4MB"})
-    live, service = namespace.get("StatefulSet", db.name), namespace.get("Service", db.name)
-    container = live["spec"]["template"]["spec"]["containers"][0]["name"]
+    """Every child that is deleted is created again, and edits by hand are undone."""
+    operator.start()
+    dbs = [namespace.database(replicas=0, parameters={"work_mem": "4MB"}) for _ in range(4)]
+    for db in dbs:
+        as_wished(db, when=f"{db} was created", hint="First of all, the children must be there: see what is missing.")
+    container = stateful_set_of(db)["spec"]["template"]["spec"]["containers"][0]["name"]
     other = {"name": container, "image": "registry.example/other:1"}
-    drifts = {
-        "image": ("StatefulSet", {"spec": {"template": {"spec": {"containers": [other]}}}}),
-        "replicas": ("StatefulSet", {"spec": {"replicas": 2}}),
-    }
-    for field, (kind, patch) in drifts.items():
-        namespace.patch(kind, db.name, patch, type="strategic")
-        hint = f"Watch {kind}s as well, and compare every field that you ask for."
-        as_wished(db, when=f"somebody changed {field} of {kind} {db.name}", hint=hint)
-    secret = namespace.get("Secret", f"{db.name}-credentials")
-    for child in (live, service, secret, *namespace.owned("ConfigMap", db)):
+    drifts = {"image": {"template": {"spec": {"containers": [other]}}}, "replicas": {"replicas": 2}}
+    for field, patch in drifts.items():
+        namespace.patch("StatefulSet", db.name, {"spec": patch}, type="strategic")
+        hint = "Watch StatefulSets as well, and compare every field that you ask for."
+        as_wished(db, when=f"{field} of StatefulSet {db.name} was changed by hand", hint=hint)
+    operator.settle()  # so that nothing else calls for a pass
+    lost = [
+        stateful_set_of(dbs[0]),
+        namespace.get("Service", dbs[1].name),
+        credentials_of(dbs[2]),
+        *namespace.owned("ConfigMap", dbs[3]),
+    ]
+    for child in lost:
+        namespace.delete(child["kind"], child["metadata"]["name"])
+    for db, child in zip(dbs, lost, strict=True):  # one child of each Database
         kind, name = child["kind"], child["metadata"]["name"]
-        operator.settle()  # so that nothing else calls for a pass
-        namespace.delete(kind, name)
-        as_wished(db, when=f"somebody deleted {kind} {name}", hint=f"Watch {kind}s too; what is gone is made again.")
+        as_wished(db, when=f"{kind} {name} was deleted by hand", hint=f"Watch {kind}s too; create again what is gone.")
 
 
 def processed(db, when):
     """Wait until the operator has seen to the last change."""
     as_wished(db, when=when, hint="replicas follows the spec.")
     hint = "observedGeneration is the generation that was acted upon, whatever was changed in it."
-    reports(db, within=patient(db.namespace), when=when, hint=hint, Available="True", Progressing="False")
+    reports(db, within=start_time(db), when=when, hint=hint, Available="True", Progressing="False")
 
 
-def gone(operator, namespace, db, *, when):
+def gone(operator, db, *, when):
     """Delete the Database and wait until it, its StatefulSet, its Service and its Pods are gone."""
     db.delete()
 
     def left():
         kinds = ("Database", "StatefulSet", "Service")
-        found = [f"{kind}/{db.name}" for kind in kinds if namespace.get(kind, db.name)]
-        return ", ".join(found + [f"Pod/{name}" for name in servers(namespace, db)]) or "nothing"
+        found = [f"{kind}/{db.name}" for kind in kinds if db.namespace.get(kind, db.name)]
+        return ", ".join(found + [f"Pod/{name}" for name in servers(db)]) or "nothing"
 
     hint = "Children that name the Database as their controller go with it; and nothing holds up the Database itself."
-    eventually(left, "nothing", within=patient(namespace), when=when, hint=hint)
+    eventually(left, "nothing", within=start_time(db), when=when, hint=hint)
     if operator.running:
         quiet(operator)
 
@@ -497,13 +464,36 @@ def gone(operator, namespace, db, *, when):
 def test_retain_keeps_the_volumes_and_the_password(operator, namespace):
     """With Retain the volumes and the password outlive the Database, and a new one of that name takes them up again."""
     db = serving(operator, namespace, replicas=2, deletionPolicy="Delete")
-    volumes, secret = claims(namespace, db), password(namespace, db)
+    volumes, secret = claims(db), password(db)
     db.edit(replicas=1)
     processed(db, "a server was scaled away")
-    db.edit(deletionPolicy="Retain")
-    processed(db, "deletionPolicy was set to Retain")
-    operator.settle(patient(namespace))
-    gone(operator, namespace, db, when="deletionPolicy was set to Retain, then the Database was deleted")
+    operator.settle(start_time(db))
+    eventually(lambda: len(servers(db)) == 1, within=start_time(db))
+    # A claim that is to go with its Pod names it as its owner first; the garbage collector may take its time then.
+    found = [(name, namespace.get("PersistentVolumeClaim", name)) for name in claims(db)]
+    owners = {name: (claim or {}).get("metadata", {}).get("ownerReferences", []) for name, claim in found}
+    expect(
+        [name for name, some in owners.items() if "Pod" not in {each["kind"] for each in some}],
+        volumes,
+        when="a server was scaled away, with deletionPolicy Delete; the claims that stay",
+        hint="deletionPolicy is about the deletion of the Database. What is scaled away may come back: keep it.",
+    )
+    owner = a_config_map(namespace)
+    references = namespace.get("PersistentVolumeClaim", volumes[-1])["metadata"].get("ownerReferences", [])
+    body = {"metadata": {"ownerReferences": [*references, owner]}}
+    namespace.patch("PersistentVolumeClaim", volumes[-1], body)
+    db.edit(deletionPolicy="Retain", storage={"size": "99Gi"})
+    when = "deletionPolicy was set to Retain, and in the same edit storage was changed, which cannot be granted"
+    processed(db, when)
+    operator.settle(start_time(db))
+    now = namespace.get("PersistentVolumeClaim", volumes[-1])["metadata"].get("ownerReferences", [])
+    expect(
+        sorted(each["kind"] for each in now),
+        ["ConfigMap"],
+        when=f"{when}; the owners of the claim of the server that was scaled away, to which a ConfigMap had been added",
+        hint=f"{FORGOTTEN} Remove that reference, whatever else was refused, and leave the other owners.",
+    )
+    gone(operator, db, when="deletionPolicy was set to Retain, then the Database was deleted")
     going = [
         each["metadata"]["name"]
         for each in namespace.list("PersistentVolumeClaim")
@@ -511,82 +501,207 @@ def test_retain_keeps_the_volumes_and_the_password(operator, namespace):
     ]
     when = "a Database with Retain was deleted, of whose 2 servers 1 had been scaled away"
     expect(sorted(going), volumes, when=when, hint=FORGOTTEN)
-    expect(password(namespace, db), secret, when="a Database with Retain was deleted", hint=ORPHAN)
+    expect(password(db), secret, when="a Database with Retain was deleted", hint=ORPHAN)
     again = made(operator, namespace, name=db.name)
-    expect(password(namespace, again), secret, when=f"{db} was created again", hint=ORPHAN)
+    expect(password(again), secret, when=f"{db} was created again", hint=ORPHAN)
 
 
 @check(points=3, section="what-outlives-a-database", incident="nolar/kopf#833", timeout=180)
-def test_delete_leaves_nothing(operator, namespace):
-    """With Delete the volumes and the password go with the Database, also when the operator was down meanwhile."""
+def test_delete_leaves_nothing(operator, namespace, recorder):
+    """With Delete the volumes and the password go with the Database, even if the operator was down in the meantime."""
+    going = namespace.new_name()
+    metadata = {"name": going, "finalizers": ["backup.example/wait-for-me"]}
+    namespace.create({"kind": "Database", "metadata": metadata, "spec": namespace.random_database()})
+    namespace.delete("Database", going)
     db = serving(operator, namespace, replicas=2, deletionPolicy="Retain")
+    made_for = [kind for kind in ("StatefulSet", "Service") if namespace.get(kind, going)]
+    expect(
+        made_for,
+        [],
+        when="a Database was being deleted when the operator was started; its children",
+        hint="Look at deletionTimestamp: for a Database that is being deleted, create nothing.",
+    )
+    namespace.patch("Database", going, {"metadata": {"finalizers": None}})
     db.edit(replicas=1)
     processed(db, "a server was scaled away")
     db.edit(deletionPolicy="Delete")
     processed(db, "deletionPolicy was set to Delete")
-    operator.settle(patient(namespace))
+    mark = operator.settle(start_time(db))
+    db.poke()
+    eventually(lambda: recorder.since(mark).delivered("Database", name=db.name), within=5)
+    operator.settle()
+    written = [each for kind in ("PersistentVolumeClaim", "Secret") for each in recorder.since(mark).writes(kind)]
+    expect(
+        [str(each) for each in written],
+        [],
+        when="a server had been scaled away, deletionPolicy was Delete, and the Database was touched; writes of its "
+        "claims and its Secret",
+        hint="Write the owners of a claim or a Secret only if they differ.",
+    )
     operator.stop()
     db.delete()
     operator.start()
-    gone(operator, namespace, db, when="the Database was deleted while the operator was down, then it was started")
+    gone(operator, db, when="the Database was deleted while the operator was down, then it was started")
     when = "a Database with Delete was deleted, of whose 2 servers 1 had been scaled away"
-    eventually(lambda: claims(namespace, db), [], within=patient(namespace), when=when, hint=FORGOTTEN)
-    eventually(lambda: stored(namespace, db), None, when="a Database with Delete was deleted", hint=ORPHAN)
+    eventually(lambda: claims(db), [], within=start_time(db), when=when, hint=FORGOTTEN)
+    eventually(lambda: stored(credentials_of(db)), None, when="a Database with Delete was deleted", hint=ORPHAN)
+
+
+def first_password_or_wrong():
+    """A question about a Database: is its password the one that it had first, and what of its children is wrong?"""
+    passwords = {}
+
+    def complaint(db):
+        now = password(db)
+        if " " not in now and passwords.setdefault((db.namespace.name, db.name), now) != now:
+            return "the password is another than at first"
+        return wrong_children(db)
+
+    return complaint
 
 
 @check(points=4, section="order-of-creation", incident="rabbitmq/cluster-operator#782", timeout=120)
 def test_a_crash_at_any_write_is_survived(operator, namespace):
     """Whichever write the operator dies after, everything is there in the end, with the first password."""
-    passwords = {}
-
-    def complaint(db):
-        now = password(namespace, db)
-        if " " not in now and passwords.setdefault(db.name, now) != now:
-            return "the password is another than before the crash"
-        return wrong(db)
 
     def make():
         return namespace.database(replicas=0, parameters={"work_mem": "4MB"})
 
-    attacks.crash_after_every_write(operator, make=make, wrong=complaint, most=5)
+    attacks.crash_after_every_write(operator, make=make, wrong=first_password_or_wrong(), most=5)
+
+
+@check(points=3, section="order-of-creation", timeout=120)
+def test_any_request_may_fail(operator, namespace):
+    """Whichever request to the API server fails, everything is there in the end, with the first password."""
+    attacks.fault_at_every_request(
+        operator,
+        make=lambda name=None, **spec: namespace.database(name, **{"replicas": 0, **spec}),
+        wrong=first_password_or_wrong(),
+        children=("StatefulSet", "Service"),
+        modes=["500"],
+    )
+
+
+@check(points=2, section="a-stable-name", timeout=60)
+def test_a_namesake_is_another_database(operator, other_namespace):
+    """Two Databases with the same name have their own children in two namespaces; one goes, the other stays."""
+    attacks.namesakes_are_independent(
+        operator,
+        make=lambda namespace, name: namespace.database(name, replicas=0, parameters={"work_mem": f"{len(name)}MB"}),
+        wrong=first_password_or_wrong(),
+        children=("StatefulSet", "Service"),
+        edit=lambda db: db.edit(version=another_version(db.namespace)),
+        deletion=True,
+    )
+
+
+def a_config_map(namespace):
+    """A reference to a new ConfigMap, which has nothing to do with any Database."""
+    name = namespace.new_name()
+    made = namespace.create({"kind": "ConfigMap", "metadata": {"name": name}})
+    return {"apiVersion": "v1", "kind": "ConfigMap", "name": name, "uid": made["metadata"]["uid"]}
+
+
+def labelled_secret(namespace, name, owner):
+    """A Secret with the operator's labels for a Database of that name, controlled by something else."""
+    metadata = identity({"metadata": {"name": name, "namespace": str(namespace)}}, "-credentials")
+    metadata |= {"ownerReferences": [{**owner, "controller": True}], "finalizers": ["backup.example/wait-for-me"]}
+    namespace.create({"kind": "Secret", "metadata": metadata, "stringData": {"password": "of a stranger"}})
+
+
+@check(points=2, section="a-password-made-once", timeout=60)
+def test_other_owners_of_a_secret_count(operator, namespace, recorder):
+    """A Secret that another object controls isn't ours, whatever its labels; other owners of ours stay."""
+    operator.start()
+    name, again = namespace.new_name(), namespace.new_name()
+    past = {"apiVersion": "converge.example/v1", "kind": "Database", "name": again, "uid": str(uuid.uuid4())}
+    controllers = {
+        name: ("a ConfigMap", a_config_map(namespace)),
+        again: ("an earlier Database of that name", past),
+    }
+    ours = made(operator, namespace, deletionPolicy="Delete")
+    for each, (_, owner) in controllers.items():
+        labelled_secret(namespace, each, owner)
+        namespace.database(name=each, replicas=0, deletionPolicy="Delete")
+    hint = (
+        "Labels do not outrank a controller, and a uid says which one: if another object controls it, it's not yours."
+    )
+    for each, (words, owner) in controllers.items():
+        when = f"the Secret {each}-credentials, with the operator's labels, was there first, and {words} controls it"
+
+        def found(each=each):
+            now = namespace.get("Database", each)
+            owners = namespace.get("Secret", f"{each}-credentials")["metadata"].get("ownerReferences", [])
+            return {"Degraded": conditions_in(now)["Degraded"], "its owners": [one["uid"] for one in owners]}
+
+        eventually(found, {"Degraded": "True", "its owners": [owner["uid"]]}, when=when, hint=hint)
+        namespace.delete("Database", each)
+        namespace.patch("Secret", f"{each}-credentials", {"metadata": {"finalizers": None}})
+    secret = credentials_of(ours)["metadata"]
+    first, late = a_config_map(namespace), a_config_map(namespace)
+    owners = [*secret.get("ownerReferences", []), first]
+    namespace.patch("Secret", secret["name"], {"metadata": {"ownerReferences": owners}})
+    operator.settle()
+    body = {"metadata": {"ownerReferences": [*owners, late]}}
+    race = recorder.meanwhile(
+        writes("Secret", name=secret["name"]), lambda: namespace.patch("Secret", secret["name"], body)
+    )
+    ours.edit(deletionPolicy="Retain")
+    reports(ours, when="deletionPolicy was changed from Delete to Retain", hint="", Available="True")
+    race.remove()
+    want = {first["name"], *([late["name"]] if race.fired else [])}  # one that owns no Secret has nothing to write
+    eventually(
+        lambda: {each["name"] for each in credentials_of(ours)["metadata"].get("ownerReferences", [])},
+        want,
+        when="a ConfigMap was among the owners of the Secret; then deletionPolicy was changed from Delete to Retain, "
+        "and between your read and your write of the owners another ConfigMap was added",
+        hint="Add or remove your own owner reference, and leave all others: send the resourceVersion that you read.",
+    )
+    ours.edit(deletionPolicy="Delete")
+    reports(ours, when="deletionPolicy was changed back to Delete", hint="", Available="True")
+    if not any(each.get("controller") for each in credentials_of(ours)["metadata"].get("ownerReferences", [])):
+        return  # it knows its Secret by the labels alone
+    labels = dict.fromkeys(secret["labels"])
+    namespace.patch("Secret", secret["name"], {"metadata": {"labels": labels}})
+    ours.edit(version=another_version(namespace))
+    when = "the labels of the Secret were removed by hand; its controller is still the Database"
+    as_wished(ours, when=when, hint="A Secret is yours if it has your labels, or if this Database is its controller.")
+
+
+@check(points=3, section="what-outlives-a-database", timeout=180)
+def test_a_similar_name_is_another_database(operator, namespace):
+    """The volumes of a Database stay when another one goes whose name is the beginning of its own."""
+    short = namespace.new_name()
+    db = serving(operator, namespace, name=f"{short}-eu", deletionPolicy="Retain")
+    volumes = claims(db)
+    other = made(operator, namespace, name=short, deletionPolicy="Delete")  # no server: every claim is scaled away
+    reports(other, when=f"{other} was created", hint="Report all three conditions.", Available="True")
+    operator.settle(start_time(db))
+    gone(operator, other, when=f"{other} was deleted")
+    now = {each["metadata"]["name"]: each["metadata"] for each in namespace.list("PersistentVolumeClaim")}
+    expect(
+        {name: "going" if "deletionTimestamp" in now[name] else "there" for name in volumes if name in now},
+        dict.fromkeys(volumes, "there"),
+        when=f"{other}, which has no server, was created and deleted next to {db}: the volumes of {db}",
+        hint="data-shop-eu-0 is not a claim of shop. The labels of a claim say whose it is.",
+    )
+    owners = [each["name"] for name in volumes for each in now[name].get("ownerReferences", [])]
+    expect(owners, [], when=f"the owners of the volumes of {db}, which has Retain", hint=FORGOTTEN)
 
 
 @check(points=3, section="what-outlives-a-database", kubelet=True, timeout=300)
 def test_rows_outlive_their_pod(operator, namespace):
-    """A row that was written is there when the Pod was killed and the server has started again."""
+    """A row that was written is still there after the Pod was killed and the server started again."""
     db = serving(operator, namespace)
-    before = servers(namespace, db)
+    before = servers(db)
     number = random.randint(1, 10**6)
-    query(namespace, db, "create table kept (number int)", f"insert into kept values ({number})")
+    query(db, "create table kept (number int)", f"insert into kept values ({number})")
     namespace.delete("Pod", f"{db.name}-0")
-    eventually(lambda: differ(before, servers(namespace, db)), within=60)
-    eventually(lambda: rolled_out(namespace.get("StatefulSet", db.name)), within=90)
+    eventually(lambda: all_replaced(before, servers(db)), within=60)
+    eventually(lambda: rolled_out(stateful_set_of(db)), within=90)
     expect(
-        query(namespace, db, "select number from kept"),
-        [[number]],
+        query(db, "select number from kept"),
+        str(number),
         when=f"a row was written, Pod {db.name}-0 was deleted, and its successor was asked",
         hint="PGDATA must be on the volume of the claim, not in the container.",
     )
-
-
-def query(namespace, db, *statements):
-    """Connect to the first server as the Secret says, by a port of this machine that leads there; the last answer."""
-    import psycopg
-
-    from converge.cluster import programs
-
-    kubectl = str(programs.obtain(["kubectl"], lambda words: None)["kubectl"])
-    command = [kubectl, "--kubeconfig", str(namespace.cluster.kubeconfig), "--namespace", str(namespace)]
-    forward = subprocess.Popen(
-        [*command, "port-forward", f"pod/{db.name}-0", ":5432"], stdout=subprocess.PIPE, text=True
-    )
-    try:
-        port = int(forward.stdout.readline().split("->")[0].rpartition(":")[2])
-        login = {"host": "127.0.0.1", "port": port, "user": "postgres", "password": password(namespace, db)}
-        with psycopg.connect(**login, dbname="postgres", connect_timeout=20) as connection:
-            for statement in statements:
-                cursor = connection.execute(statement)
-            return [list(row) for row in cursor.fetchall()] if cursor.description else []
-    finally:
-        forward.terminate()
-        forward.wait()

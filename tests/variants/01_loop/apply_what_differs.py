@@ -1,7 +1,7 @@
 """One function, and server-side apply: the same call creates and changes."""
 
+from converge.operators.webapp import WEBAPP, desired_deployment
 from converge.runtime import Manager, NotFound, Poll
-from converge.webapp import WEBAPP, desired_deployment
 
 
 def reconcile(client, request):

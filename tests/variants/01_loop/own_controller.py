@@ -1,7 +1,7 @@
 """Not polled at all: the runtime's controller calls the pass when something happens."""
 
+from converge.operators.webapp import WEBAPP, ensure_deployment
 from converge.runtime import NotFound, Request
-from converge.webapp import WEBAPP, ensure_deployment
 
 
 class Loop:

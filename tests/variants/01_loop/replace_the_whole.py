@@ -1,7 +1,7 @@
 """A class, get-change-replace with the version that was read, and a JSON patch for the status."""
 
+from converge.operators.webapp import WEBAPP, desired_deployment
 from converge.runtime import AlreadyExists, Conflict, Manager, NotFound, Poll
-from converge.webapp import WEBAPP, desired_deployment
 
 DEPLOYMENT = ("apps/v1", "Deployment")
 

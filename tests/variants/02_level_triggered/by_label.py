@@ -1,10 +1,10 @@
-"""Finds Deployments by their label instead of by their name, and changes them by a JSON patch."""
+"""Lists all Deployments with our label and picks the one it wants, and changes it by a JSON patch."""
 
+from converge.operators.webapp import WEBAPP, desired_deployment
 from converge.runtime import AlreadyExists, NotFound, Request
-from converge.webapp import WEBAPP, desired_deployment
 
 DEPLOYMENT = ("apps/v1", "Deployment")
-INSTANCE = "app.kubernetes.io/instance"
+OURS = ("app.kubernetes.io/name", "webapp")
 
 
 class Operator:
@@ -17,9 +17,8 @@ class Operator:
             wanted[request.name] = desired_deployment(self.client.get(*WEBAPP, request.name, request.namespace))
         except NotFound:
             pass
-        selector = f"app.kubernetes.io/name=webapp,{INSTANCE}={request.name}"
-        found = self.client.list(*DEPLOYMENT, request.namespace, label_selector=selector)
-        there = {each["metadata"]["name"]: each for each in found}
+        found = self.client.list(*DEPLOYMENT, request.namespace, label_selector="=".join(OURS))
+        there = {each["metadata"]["name"]: each for each in found if each["metadata"]["name"] == request.name}
         for name in there.keys() - wanted.keys():
             try:
                 self.client.delete(*DEPLOYMENT, name, request.namespace)
@@ -49,7 +48,8 @@ class Operator:
 
 def setup(manager):
     def owner(deployment):
-        name = deployment["metadata"].get("labels", {}).get(INSTANCE)
-        return [Request(deployment["metadata"]["namespace"], name)] if name else []
+        metadata = deployment["metadata"]
+        ours = OURS in metadata.get("labels", {}).items()
+        return [Request(metadata["namespace"], metadata["name"])] if ours else []
 
     manager.controller(Operator(manager.client), workers=1).for_(*WEBAPP).watches(*DEPLOYMENT, owner)

@@ -1,7 +1,7 @@
 """The garbage collector removes what has no WebApp, server-side apply makes what has one."""
 
+from converge.operators.webapp import WEBAPP, desired_deployment
 from converge.runtime import NotFound, Request
-from converge.webapp import WEBAPP, desired_deployment
 
 DEPLOYMENT = ("apps/v1", "Deployment")
 

@@ -1,7 +1,7 @@
 """No watch at all: names from both sides, three times a second, as in lesson 01."""
 
+from converge.operators.webapp import WEBAPP, ensure_deployment
 from converge.runtime import NotFound, Poll
-from converge.webapp import WEBAPP, ensure_deployment
 
 DEPLOYMENT = ("apps/v1", "Deployment")
 

@@ -1,10 +1,12 @@
 """A right answer of another kind: a lock around the cache, objects as JSON text, one loop in small steps."""
 
 import json
+import logging
 import threading
-from contextlib import suppress
 
 from converge.runtime import ApiError, Gone, Request
+
+log = logging.getLogger(__name__)
 
 
 def itself(obj):
@@ -15,7 +17,7 @@ class Informer:
     def __init__(self, client, api_version, kind, namespace):
         self._client, self._kind, self._namespace = client, (api_version, kind), namespace
         self._texts = {}  # text cannot be changed by a reader, and is a copy by nature
-        self._versions = {}
+        self._version, self._versions = "", {}
         self._lock = threading.RLock()
         self._handlers = []
         self._listed = False
@@ -49,14 +51,14 @@ class Informer:
         return [json.loads(text) for text in texts]
 
     def run(self):
-        version, failures = "", 0
+        failures = 0
         while not self._stop.is_set():
             try:
-                version = version or self._fill()
-                version = self._follow(version)
+                self._version = self._version or self._fill()
+                self._follow()
                 failures = 0
             except Gone:
-                version = ""
+                self._version = ""
             except ApiError:
                 failures += 1
             self._stop.wait(min(0.05 * 2**failures, 1.0))
@@ -76,20 +78,19 @@ class Informer:
             self._tell(obj)
         return listing.resource_version
 
-    def _follow(self, version):
+    def _follow(self):
         with self._client.watch(
-            *self._kind, namespace=self._namespace, resource_version=version, bookmarks=True, timeout=300
+            *self._kind, namespace=self._namespace, resource_version=self._version, bookmarks=True, timeout=300
         ) as events:
             with self._lock:
                 self._open = events
             if self._stop.is_set():
-                return version
+                return
             for kind, obj in events:
-                version = obj["metadata"]["resourceVersion"]
+                version = self._version = obj["metadata"]["resourceVersion"]
                 if kind in ("ADDED", "MODIFIED", "DELETED"):
                     self._store(kind, obj, version)
                     self._tell(obj)
-        return version
 
     def _store(self, kind, obj, version):
         key = itself(obj)[0]
@@ -102,6 +103,8 @@ class Informer:
 
     def _tell(self, obj):
         for handler, keys in self._handlers:
-            with suppress(Exception):
+            try:
                 for request in keys(obj):
                     handler(request)
+            except Exception:
+                log.exception("a handler failed")

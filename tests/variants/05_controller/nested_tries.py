@@ -4,9 +4,9 @@ import functools
 import logging
 import threading
 
-from converge.lessons import lesson
+from converge.operators.lessons import lesson
+from converge.operators.webapp import WEBAPP
 from converge.runtime import Request, TerminalError
-from converge.webapp import WEBAPP
 
 log = logging.getLogger(__name__)
 

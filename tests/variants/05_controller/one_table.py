@@ -3,9 +3,9 @@
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
-from converge.lessons import lesson
+from converge.operators.lessons import lesson
+from converge.operators.webapp import WEBAPP
 from converge.runtime import Request, TerminalError
-from converge.webapp import WEBAPP
 
 reconcile = lesson("05_controller").reconcile
 

@@ -16,7 +16,7 @@ def children(webapp):
     return {
         ("v1", "Service"): {
             "metadata": metadata,
-            "spec": {"selector": identity, "ports": [{"port": spec["port"]}]},
+            "spec": {"selector": identity, "ports": [{"name": "http", "port": spec["port"]}]},
         },
         ("apps/v1", "Deployment"): {
             "metadata": metadata,

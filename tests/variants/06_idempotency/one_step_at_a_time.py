@@ -10,7 +10,7 @@ def build(kind: str, webapp: dict) -> dict:
     spec, name = webapp["spec"], webapp["metadata"]["name"]
     mine = {"webapp": webapp["metadata"]["uid"]}
     if kind == "Service":
-        return {"selector": mine, "ports": [{"port": spec["port"], "targetPort": "main"}]}
+        return {"selector": mine, "ports": [{"name": "http", "port": spec["port"], "targetPort": "main"}]}
     containers = {"web": {"image": spec["image"], "ports": [{"name": "main", "containerPort": spec["port"]}]}}
     if "sidecar" in spec:
         containers["logger"] = {"image": spec["sidecar"]}

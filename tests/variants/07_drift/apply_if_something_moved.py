@@ -6,8 +6,8 @@ Replicas are handed over by a second field manager, as the Kubernetes documentat
 
 import json
 
+from converge.operators.webapp import WEBAPP, desired_deployment, desired_service
 from converge.runtime import Invalid, Manager, NotFound, Request
-from converge.webapp import WEBAPP, desired_deployment, desired_service
 
 OURS, HANDOVER = "webapps", "handover-to-autoscaler"
 

@@ -3,8 +3,8 @@
 import copy
 import json
 
+from converge.operators.webapp import WEBAPP, desired_deployment, desired_service
 from converge.runtime import Manager, NotFound, Request
-from converge.webapp import WEBAPP, desired_deployment, desired_service
 
 MEMORY = "converge.example/labels"
 

@@ -2,8 +2,8 @@
 
 import json
 
+from converge.operators.webapp import WEBAPP, desired_deployment, desired_service
 from converge.runtime import AlreadyExists, Manager, NotFound, Request, Result
-from converge.webapp import WEBAPP, desired_deployment, desired_service
 
 LAST = "converge.example/last-applied"
 KEYS = {"containers": "name", "ports": "port"}  # the merge keys of the lists that we write

@@ -6,8 +6,13 @@ Children are not watched: every WebApp is looked at again after a moment. Owners
 import copy
 from datetime import UTC, datetime
 
+from converge.operators.webapp import WEBAPP, desired_deployment, desired_service
 from converge.runtime import Manager, NotFound, Request, Result
-from converge.webapp import WEBAPP, desired_deployment, desired_service
+
+
+def sign(labels: dict) -> dict:
+    """The labels that never change; the others come from the spec."""
+    return {key: value for key, value in labels.items() if key.startswith("app.kubernetes.io/")}
 
 
 class Reconciler:
@@ -42,14 +47,15 @@ class Reconciler:
         if any(each.get("controller") for each in others):
             return False
         labels = live["metadata"].get("labels", {})
-        if others == references and not child["metadata"]["labels"].items() <= labels.items():
+        if others == references and not sign(child["metadata"]["labels"]).items() <= labels.items():
             return False
         new = copy.deepcopy(live)
         new["metadata"]["ownerReferences"] = [*others, ours]
         new["metadata"]["labels"] |= child["metadata"]["labels"]
         if child["kind"] == "Deployment":
             new["spec"]["replicas"] = child["spec"]["replicas"]
-            new["spec"]["template"]["spec"]["containers"][0]["image"] = webapp["spec"]["image"]
+            web = new["spec"]["template"]["spec"]["containers"][0]
+            web["image"], web["ports"][0]["containerPort"] = webapp["spec"]["image"], webapp["spec"]["port"]
         else:
             new["spec"]["ports"][0] |= child["spec"]["ports"][0]
         if new != live:

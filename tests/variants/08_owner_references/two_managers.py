@@ -6,8 +6,8 @@ taken is an error: an Event of the newer kind, and a retry with growing pauses.
 
 from datetime import UTC, datetime
 
+from converge.operators.webapp import WEBAPP, desired_children, ensure
 from converge.runtime import ApiError, Manager, NotFound, Request
-from converge.webapp import WEBAPP, desired_children, ensure
 
 UID = "converge.example/webapp-uid"
 

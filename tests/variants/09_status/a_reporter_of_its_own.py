@@ -6,8 +6,8 @@ The reporter speaks of a generation only when the Deployment that it sees is the
 import copy
 from datetime import UTC, datetime
 
+from converge.operators.webapp import FIELD_MANAGER, WEBAPP, NameTaken, desired_children, ensure_owned, is_controlled_by
 from converge.runtime import EventRecorder, Manager, NotFound, Request, Result, applied_fields
-from converge.webapp import FIELD_MANAGER, WEBAPP, NameTaken, desired_children, ensure_owned, is_controlled_by
 
 STUCK = ("ErrImagePull", "ImagePullBackOff", "CrashLoopBackOff")
 
@@ -41,15 +41,16 @@ class Reporter:
         except NotFound:
             return None
         wanted = desired_children(webapp)[0]
-        try:
-            deployment = self.client.get("apps/v1", "Deployment", request.name, request.namespace)
-        except NotFound:
-            return None  # it will be made, and that is an event
+        deployment, service = (self.child(request, *kind) for kind in (("apps/v1", "Deployment"), ("v1", "Service")))
         new = copy.deepcopy(webapp)
         status = new.setdefault("status", {})
-        if not is_controlled_by(deployment, webapp):
+        taken = [each["kind"] for each in (deployment, service) if each and not is_controlled_by(each, webapp)]
+        if taken:
             answers = {"Available": "False", "Progressing": "False", "Degraded": "True"}
-            message = f"the Deployment {request.name} is somebody else's"
+            message = f"somebody else has the name {request.name} for: {', '.join(taken)}"
+            status.pop("availableReplicas", None)
+        elif deployment is None or service is None:
+            return None  # it will be made, and that is an event
         else:
             ours = applied_fields(deployment, FIELD_MANAGER).get("spec", {})
             if ours.get("template") != wanted["spec"]["template"]:
@@ -67,6 +68,12 @@ class Reporter:
             self.client.replace(new, subresource="status")
         return Result(requeue_after=1) if answers["Progressing"] == "True" else None  # Pods are not watched here
 
+    def child(self, request: Request, *kind: str) -> dict | None:
+        try:
+            return self.client.get(*kind, request.name, request.namespace)
+        except NotFound:
+            return None
+
     def judge(self, deployment: dict, replicas: int) -> tuple[dict, str]:
         status = deployment.setdefault("status", {})
         if status.get("observedGeneration") != deployment["metadata"]["generation"]:
@@ -75,6 +82,8 @@ class Reporter:
             return {"Available": "True", "Progressing": "False", "Degraded": "False"}, "done"
         selector = ",".join(f"{key}={value}" for key, value in deployment["spec"]["selector"]["matchLabels"].items())
         pods = self.client.list("v1", "Pod", deployment["metadata"]["namespace"], label_selector=selector)
+        image = deployment["spec"]["template"]["spec"]["containers"][0]["image"]  # Pods of an older one don't count
+        pods = [pod for pod in pods if image in [each["image"] for each in pod["spec"]["containers"]]]
         states = [each["state"] for pod in pods for each in pod.get("status", {}).get("containerStatuses", [])]
         stuck = sorted({state.get("waiting", {}).get("reason") for state in states} & set(STUCK))
         answers = {"Available": "False", "Progressing": "True", "Degraded": str(bool(stuck))}
@@ -85,13 +94,13 @@ class Reporter:
         found = next((each for each in conditions if each["type"] == type), None)
         if found is None:
             conditions.append(found := {"type": type, "status": "Unknown"})
+        before = f"from {found.get('lastTransitionTime')} on"
         if found["status"] != answer:
             found["lastTransitionTime"] = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
             if type == "Available":
-                self.events.event(
-                    webapp, "AvailabilityChanged", f"{answer} in version {webapp['metadata']['generation']}"
-                )
-        found |= {"status": answer, "reason": "Judged", "message": message}
+                self.events.event(webapp, "AvailabilityChanged", f"{answer}, and not {found['status']} as {before}")
+        generation = webapp["metadata"]["generation"]
+        found |= {"status": answer, "reason": "Judged", "message": message, "observedGeneration": generation}
 
 
 def setup(manager: Manager) -> None:

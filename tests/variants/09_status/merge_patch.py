@@ -6,8 +6,8 @@ Whoever was faster makes it a conflict, and the next pass starts from what is th
 import copy
 from datetime import UTC, datetime
 
+from converge.operators.webapp import WEBAPP, NameTaken, desired_children, ensure_owned
 from converge.runtime import Manager, NotFound, Request
-from converge.webapp import WEBAPP, NameTaken, desired_children, ensure_owned
 
 
 class Reconciler:
@@ -27,6 +27,7 @@ class Reconciler:
             found = {child["kind"]: ensure_owned(self.client, webapp, child) for child in desired_children(webapp)}
         except NameTaken as taken:
             problem = taken
+            status.pop("availableReplicas", None)
             self.set(status, webapp, "Available", "False", "Blocked", str(taken))
             self.set(status, webapp, "Progressing", "False", "Blocked", str(taken))
             self.set(status, webapp, "Degraded", "True", "Blocked", str(taken))
@@ -34,9 +35,11 @@ class Reconciler:
             self.describe(status, webapp, found["Deployment"])
         status["observedGeneration"] = webapp["metadata"]["generation"]
         if status != webapp.get("status"):
-            body = {"metadata": {"resourceVersion": webapp["metadata"]["resourceVersion"]}, "status": status}
-            self.client.patch(*WEBAPP, request.name, request.namespace, body, subresource="status")
             self.remark(webapp, status)
+            gone = dict.fromkeys(webapp.get("status", {}).keys() - status.keys())
+            read = {"resourceVersion": webapp["metadata"]["resourceVersion"]}
+            body = {"metadata": read, "status": {**status, **gone}}
+            self.client.patch(*WEBAPP, request.name, request.namespace, body, subresource="status")
         if problem:
             raise problem
 

@@ -2,8 +2,8 @@
 
 import time
 
+from converge.operators.webapp import WEBAPP
 from converge.runtime import Invalid, Manager, NotFound, Request
-from converge.webapp import WEBAPP
 
 TICKET, SERVED = "tickets.converge.example/", "converge.example/served"
 OLD, NEW = "registry.old.example/", "registry.example/"

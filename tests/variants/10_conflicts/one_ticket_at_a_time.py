@@ -1,7 +1,7 @@
 """Merge patches that carry the version, one ticket each; the image has a patch of its own."""
 
+from converge.operators.webapp import WEBAPP
 from converge.runtime import Client, Conflict, Manager, NotFound, Request
-from converge.webapp import WEBAPP
 
 PREFIX, COUNTER = "tickets.converge.example/", "converge.example/served"
 

@@ -3,9 +3,9 @@
 import os
 from urllib.error import HTTPError
 
-from converge.records import Records
-from converge.runtime import Manager, NotFound, Request, Result
-from converge.webapp import WEBAPP, assess, condition, desired_children, ensure_owned, report
+from converge.operators.records import Records
+from converge.operators.webapp import WEBAPP, assess, condition, desired_children, ensure_owned, report
+from converge.runtime import ApiError, Manager, NotFound, Request, Result
 
 
 class Patient:
@@ -19,6 +19,8 @@ class Patient:
             webapp = self.client.get(*WEBAPP, request.name, request.namespace)
         except NotFound:
             self.failures.pop(request, None)
+            return None
+        if webapp["metadata"].get("deletionTimestamp"):
             return None
         trouble, again = self.attempt(webapp, request)
         if again != "growing":
@@ -41,6 +43,8 @@ class Patient:
                 self.client.get("v1", "Secret", spec["dependsOnSecret"], request.namespace)
             except NotFound:
                 return f"Secret {spec['dependsOnSecret']} is missing", "evenly"
+            except ApiError as error:
+                return f"Secret {spec['dependsOnSecret']} can't be read: {error}", "growing"
         for child in desired_children(webapp):
             ensure_owned(self.client, webapp, child)
         if "register" not in spec:
@@ -55,11 +59,14 @@ class Patient:
 
     def register(self, host: str, own: dict) -> None:
         try:
-            self.records.get(host)
+            found = self.records.get(host)
         except HTTPError as error:
             if error.code != 404:
                 raise
             self.records.put(host, own)
+            return
+        if found != own:
+            raise FileExistsError(f"the record belongs to {found}")
 
     def deployment(self, webapp: dict) -> dict:
         metadata = webapp["metadata"]

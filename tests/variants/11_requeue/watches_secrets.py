@@ -1,12 +1,12 @@
-"""Secrets are watched, so nobody has to look for them; records are written again every period, seen or unseen."""
+"""Secrets are watched, so nobody has to look for them; the service is spoken to without the course's client."""
 
 import http.client
 import json
 import os
 import urllib.parse
 
+from converge.operators.webapp import WEBAPP, assess, condition, desired_children, ensure_owned, report
 from converge.runtime import Backoff, Manager, Request, Result, TerminalError, WorkQueue
-from converge.webapp import WEBAPP, assess, condition, desired_children, ensure_owned, report
 
 
 class Service:
@@ -14,18 +14,25 @@ class Service:
         self.address = urllib.parse.urlsplit(url).netloc
         self.timeout = timeout
 
-    def put(self, host: str, value: dict) -> None:
+    def keep(self, host: str, value: dict) -> None:
+        status, text = self.ask("GET", host)
+        if status == 404:
+            status, text = self.ask("PUT", host, json.dumps(value))
+            if status in (400, 422):
+                raise TerminalError(f"{host} was refused with {status}")
+        if status >= 300:
+            raise ConnectionError(f"{host}: {status}")
+        if json.loads(text) != value:
+            raise PermissionError(f"{host} belongs to another owner")
+
+    def ask(self, method: str, host: str, body: str | None = None) -> tuple[int, bytes]:
         connection = http.client.HTTPConnection(self.address, timeout=self.timeout)
         try:
-            connection.request("PUT", f"/records/{host}", json.dumps(value))
+            connection.request(method, f"/records/{host}", body)
             answer = connection.getresponse()
-            answer.read()
+            return answer.status, answer.read()
         finally:
             connection.close()
-        if answer.status in (400, 422):
-            raise TerminalError(f"{host} was refused with {answer.status}")
-        if answer.status >= 300:
-            raise ConnectionError(f"{host}: {answer.status}")
 
 
 class Watcher:
@@ -53,7 +60,7 @@ class Watcher:
         status = assess(webapp, deployment)
         if host:
             try:
-                self.service.put(host, {"owner": webapp["metadata"]["uid"]})
+                self.service.keep(host, {"owner": webapp["metadata"]["uid"]})
             except Exception as error:
                 self.tell(webapp, status, False, str(error))
                 raise

@@ -3,9 +3,9 @@
 import json
 from urllib.error import HTTPError
 
-from converge.records import Records
-from converge.runtime import Manager, NotFound, Request
-from converge.webapp import WEBAPP, children_reconciler
+from converge.operators.records import Records
+from converge.operators.webapp import WEBAPP, children_reconciler
+from converge.runtime import Manager, NotFound, Request, Result
 
 MINE, NOTE, MANAGER = "example.com/tidy-up", "example.com/hosts", "registrar"
 
@@ -16,11 +16,11 @@ class Registrar:
         self.records = Records()
         self.children = children_reconciler(client)
 
-    def reconcile(self, request: Request) -> None:
+    def reconcile(self, request: Request) -> Result | None:
         try:
             webapp = self.client.get(*WEBAPP, request.name, request.namespace)
         except NotFound:
-            return
+            return None
         going = webapp["metadata"].get("deletionTimestamp")
         wanted = None if going else webapp["spec"].get("register")
         noted = json.loads(webapp["metadata"].get("annotations", {}).get(NOTE, "[]"))
@@ -29,10 +29,9 @@ class Registrar:
             noted = sorted({*noted, wanted})
             self.apply(webapp, {"finalizers": [MINE], "annotations": {NOTE: json.dumps(noted)}})
             bound = True
-        if not going:
-            self.children.reconcile(request)
+        answer = None if going else self.children.reconcile(request)
         if not bound:
-            return
+            return answer
         for host in noted:
             if host != wanted:
                 self.remove(host, webapp)
@@ -42,6 +41,7 @@ class Registrar:
             self.apply(webapp, {})
         elif noted != [wanted]:
             self.apply(webapp, {"finalizers": [MINE], "annotations": {NOTE: json.dumps([wanted])}})
+        return answer
 
     def apply(self, webapp: dict, ours: dict) -> None:
         identity = {key: webapp["metadata"][key] for key in ("name", "namespace", "uid")}
@@ -54,11 +54,12 @@ class Registrar:
 
     def owner(self, host: str):
         try:
-            return self.records.get(host)["owner"]
+            found = self.records.get(host)
         except HTTPError as error:
             if error.code == 404:
                 return None
             raise
+        return found.get("owner", "no one") if isinstance(found, dict) else f"someone who stored {found!r}"
 
     def remove(self, host: str, webapp: dict) -> None:
         if self.owner(host) == webapp["metadata"]["uid"]:

@@ -1,10 +1,10 @@
-"""JSON patches that test the list they change; every WebApp is held; one annotation remembers one host."""
+"""JSON patches that test the list they change; one annotation remembers one host."""
 
 from urllib.error import HTTPError
 
-from converge.records import Records
+from converge.operators.records import Records
+from converge.operators.webapp import WEBAPP, children_reconciler
 from converge.runtime import Invalid, Manager, NotFound, Request, Result
-from converge.webapp import WEBAPP, children_reconciler
 
 OURS, SLOT = "converge.example/host", "converge.example/registered"
 
@@ -17,6 +17,10 @@ def missing(call, *arguments):
         if error.code == 404:
             return None
         raise
+
+
+def owner_of(value):
+    return value.get("owner") if isinstance(value, dict) else None
 
 
 class Hosts:
@@ -36,10 +40,10 @@ class Hosts:
                 self.forget(noted, metadata["uid"])
                 self.write(request, finalizers, [each for each in finalizers if each != OURS])
             return None
-        if OURS not in finalizers and not self.write(request, finalizers, [*finalizers, OURS]):
+        wanted = webapp["spec"].get("register", "")
+        if wanted and OURS not in finalizers and not self.write(request, finalizers, [*finalizers, OURS]):
             return Result(requeue_after=0.05)
         answer = self.children.reconcile(request)
-        wanted = webapp["spec"].get("register", "")
         if noted != wanted:
             self.forget(noted, metadata["uid"])
             note = {"metadata": {"annotations": {SLOT: wanted or None}}}
@@ -48,12 +52,12 @@ class Hosts:
             there = missing(self.records.get, wanted)
             if there is None:
                 self.records.put(wanted, {"owner": metadata["uid"], "name": str(request)})
-            elif there.get("owner") != metadata["uid"]:
-                return Result(requeue_after=5)
+            elif owner_of(there) != metadata["uid"]:
+                return Result(requeue_after=1)
         return answer
 
     def forget(self, host: str, uid: str) -> None:
-        if host and (missing(self.records.get, host) or {}).get("owner") == uid:
+        if host and owner_of(missing(self.records.get, host)) == uid:
             missing(self.records.delete, host)
 
     def write(self, request: Request, before: list, after: list) -> bool:

@@ -6,11 +6,12 @@ from typing import Any
 
 import kopf
 
-from converge.records import Records
+from converge.operators.records import Records
+from converge.operators.webapp import children_reconciler, keep_record, remove_records
 from converge.runtime import ApiError, Client, Request
-from converge.webapp import children_reconciler, keep_record, remove_records
 
 WEBAPP = ("converge.example", "v1", "webapps")
+PROMISE = "converge.example/outside"
 
 
 @kopf.on.startup()
@@ -18,7 +19,8 @@ async def configure(settings: kopf.OperatorSettings, memo: kopf.Memo, **_: Any) 
     settings.scanning.disabled = True
     settings.background.cancellation_polling = 1
     settings.execution.default_backoff = 1
-    memo.reconciler = children_reconciler(Client())
+    memo.client = Client()
+    memo.reconciler = children_reconciler(memo.client)
     memo.records = Records()
     memo.news = defaultdict(asyncio.Event)
 
@@ -58,19 +60,30 @@ async def child_changed(namespace: str, meta: kopf.Meta, memo: kopf.Memo, **_: A
 @kopf.on.create(*WEBAPP)
 @kopf.on.update(*WEBAPP)
 @kopf.on.resume(*WEBAPP)
-def register(body: kopf.Body, spec: kopf.Spec, memo: kopf.Memo, **_: Any) -> None:
-    if "register" not in spec:
-        return
+def register(
+    namespace: str,
+    name: str,
+    body: kopf.Body,
+    spec: kopf.Spec,
+    annotations: kopf.Annotations,
+    memo: kopf.Memo,
+    **_: Any,
+) -> None:
+    if PROMISE not in annotations:
+        if "register" not in spec:
+            return  # it has never asked for a record
+        promise = {"metadata": {"annotations": {PROMISE: "yes"}}}
+        memo.client.patch("converge.example/v1", "WebApp", name, namespace, promise)
     try:
         keep_record(memo.records, dict(body))
     except OSError as error:
-        if getattr(error, "code", 500) >= 500:
+        if "register" not in spec or getattr(error, "code", 500) not in (400, 422):
             raise  # kopf tries again after the backoff
         kopf.warn(body, reason="Refused", message=f"{spec['register']} is refused")
         raise kopf.PermanentError(f"{spec['register']} is refused") from error
 
 
 @kopf.on.delete(*WEBAPP)
-def unregister(body: kopf.Body, spec: kopf.Spec, memo: kopf.Memo, **_: Any) -> None:
-    if "register" in spec:
+def unregister(body: kopf.Body, spec: kopf.Spec, annotations: kopf.Annotations, memo: kopf.Memo, **_: Any) -> None:
+    if "register" in spec or PROMISE in annotations:
         remove_records(memo.records, dict(body))

@@ -8,9 +8,9 @@ import secrets
 
 import kopf
 
-from converge.database import DATABASE, checksum, config_map, identity, pod_spec, selector, service
+from converge.operators.database import DATABASE, checksum, config_map, identity, pod_spec, selector, service
+from converge.operators.webapp import NameTaken, condition, owner_reference, report
 from converge.runtime import Client, Invalid, NotFound, applied_fields
-from converge.webapp import condition, owner_reference, report
 
 ME = "database-daemon"
 
@@ -25,7 +25,14 @@ def settled(client, wanted):
         live = client.get(wanted["apiVersion"], wanted["kind"], metadata["name"], metadata["namespace"])
     except NotFound:
         return client.apply(wanted, ME, force=True)
+    must_be_ours(wanted, live)
     return live if applied_fields(live, ME) == wanted else client.apply(wanted, ME, force=True)
+
+
+def must_be_ours(wanted, live):
+    (owner,) = wanted["metadata"]["ownerReferences"]
+    if owner["uid"] not in [each["uid"] for each in live["metadata"].get("ownerReferences", [])]:
+        raise NameTaken(f"{wanted['kind']} {wanted['metadata']['name']} is somebody else's")
 
 
 def stateful_set(database):
@@ -52,7 +59,40 @@ def password(client, database):
         said = {"password": secrets.token_urlsafe(32), "username": "postgres"}
         client.create({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": said})
         return True
-    return metadata["labels"].items() <= live["metadata"].get("labels", {}).items()
+    return is_ours(metadata, live)
+
+
+def is_ours(metadata, live):
+    """It has our labels, and nothing controls it: we give it no owner."""
+    labels, owners = (
+        live["metadata"].get(part) or default for part, default in (("labels", {}), ("ownerReferences", []))
+    )
+    return metadata["labels"].items() <= labels.items() and not any(each.get("controller") for each in owners)
+
+
+def children(client, database, owner):
+    """Settle all but the Secret; the StatefulSet, and what the server said to the storage."""
+    name, namespace = database["metadata"]["name"], database["metadata"]["namespace"]
+    for child in (config_map(database), service(database)):
+        child["metadata"] |= owner
+        settled(client, child)
+    wanted = stateful_set(database)
+    wanted["metadata"] |= owner
+    generation = (database["metadata"]["uid"], database["metadata"]["generation"])
+    try:
+        live = client.get("apps/v1", "StatefulSet", name, namespace)
+        must_be_ours(wanted, live)
+        claims = live["spec"]["volumeClaimTemplates"]
+        if generation not in refused:
+            refused[generation] = ""
+            client.apply(wanted, ME, force=True)
+        wanted["spec"]["volumeClaimTemplates"] = claims
+    except NotFound:
+        pass
+    except Invalid as error:
+        refused[generation] = f"storage cannot change: {error}"
+        wanted["spec"]["volumeClaimTemplates"] = claims
+    return settled(client, wanted), refused.get(generation, "")
 
 
 def look(client, name, namespace):
@@ -63,29 +103,14 @@ def look(client, name, namespace):
     if "deletionTimestamp" in database["metadata"]:
         return
     trouble, live = "", {"status": {}, "spec": {"replicas": -1}, "metadata": {"generation": -1}}
-    if password(client, database):
-        owner = {"ownerReferences": [owner_reference(database)]}
-        for child in (config_map(database), service(database)):
-            child["metadata"] |= owner
-            settled(client, child)
-        wanted = stateful_set(database)
-        wanted["metadata"] |= owner
-        generation = (database["metadata"]["uid"], database["metadata"]["generation"])
-        try:
-            claims = client.get("apps/v1", "StatefulSet", name, namespace)["spec"]["volumeClaimTemplates"]
-            if generation not in refused:
-                refused[generation] = ""
-                client.apply(wanted, ME, force=True)
-            wanted["spec"]["volumeClaimTemplates"] = claims
-        except NotFound:
-            pass
-        except Invalid as error:
-            refused[generation] = f"storage cannot change: {error}"
-            wanted["spec"]["volumeClaimTemplates"] = claims
-        trouble = refused.get(generation, "")
-        live = settled(client, wanted)
-    else:
+    if not password(client, database):
         trouble = f"Secret {name}-credentials is somebody else's"
+    else:
+        owner = {"ownerReferences": [owner_reference(database)]}
+        try:
+            live, trouble = children(client, database, owner)
+        except NameTaken as taken:
+            trouble = str(taken)
     status = live.get("status", {})
     counts = [status.get(each, 0) for each in ("replicas", "updatedReplicas", "readyReplicas")]
     caught_up = status.get("observedGeneration") == live["metadata"]["generation"]
@@ -120,14 +145,16 @@ async def keep(stopped, name, namespace, memo, logger, **_):
 
 
 @kopf.on.delete("converge.example", "v1", "databases")
-def clean_up(spec, name, namespace, memo, **_):
+def clean_up(body, spec, name, namespace, memo, **_):
     if spec["deletionPolicy"] != "Delete":
         return
     client = memo.client
     for claim in client.list("v1", "PersistentVolumeClaim", namespace):
         if claim["metadata"]["name"].rpartition("-")[0] == f"data-{name}":
             client.delete("v1", "PersistentVolumeClaim", claim["metadata"]["name"], namespace)
+    metadata = identity(body, "-credentials")
     try:
-        client.delete("v1", "Secret", f"{name}-credentials", namespace)
+        if is_ours(metadata, client.get("v1", "Secret", metadata["name"], namespace)):
+            client.delete("v1", "Secret", metadata["name"], namespace)
     except NotFound:
         pass

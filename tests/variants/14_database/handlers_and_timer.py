@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 
 import kopf
 
-from converge.database import identity, mebibytes, pod_spec, selector, service
+from converge.operators.database import identity, mebibytes, pod_spec, selector, service
 from converge.runtime import AlreadyExists, Client, NotFound
 
 DATABASE = ("converge.example/v1", "Database")
@@ -72,8 +72,10 @@ class Pass:
             return
         if not self.mine(live):
             raise TakenError(f"Secret {name} is not ours")
-        if bool(live["metadata"].get("ownerReferences")) != delete:
-            live["metadata"]["ownerReferences"] = [self.owner] if delete else []
+        owners = live["metadata"].get("ownerReferences", [])
+        others = [each for each in owners if each["uid"] != self.owner["uid"]]
+        if (len(others) < len(owners)) != delete:
+            live["metadata"]["ownerReferences"] = [*others, self.owner] if delete else others
             self.client.replace(live)
 
     def config(self):
@@ -122,8 +124,10 @@ class Pass:
             template, _, number = claim["metadata"]["name"].rpartition("-")
             if template != f"files-{self.name}" or int(number) < self.spec["replicas"]:
                 continue
-            if bool(claim["metadata"].get("ownerReferences")) != wish:
-                claim["metadata"]["ownerReferences"] = [owner] if wish else []
+            owners = claim["metadata"].get("ownerReferences", [])
+            others = [each for each in owners if each["uid"] != owner["uid"]]
+            if (len(others) < len(owners)) != wish:
+                claim["metadata"]["ownerReferences"] = [*others, owner] if wish else others
                 self.client.replace(claim)
 
     def run(self):

@@ -1,7 +1,7 @@
 """No cache at all: the WebApp is read from the server, and each lesson's own part does the rest."""
 
+from converge.operators.webapp import WEBAPP, assess, desired_children, ensure_owned, report
 from converge.runtime import Manager, NotFound, Request
-from converge.webapp import WEBAPP, assess, desired_children, ensure_owned, report
 
 
 class WebAppReconciler:

@@ -4,8 +4,8 @@ import copy
 import json
 from contextlib import suppress
 
+from converge.operators.webapp import WEBAPP, assess, desired_children
 from converge.runtime import Manager, NotFound, Object, Request
-from converge.webapp import WEBAPP, assess, desired_children
 
 DEPLOYMENT, SERVICE = ("apps/v1", "Deployment"), ("v1", "Service")
 MEMORY = "webapp.example/labels"  # which labels we have put there: in the cluster, where it survives us

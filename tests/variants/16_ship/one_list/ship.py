@@ -2,12 +2,13 @@
 
 from os import environ
 
-from converge.runtime import Client, LeaderElection, Manager
-from converge.webapp import setup
+from converge.operators.webapp import setup
+from converge.runtime import Client, LeaderElection, Manager, logs
 
 NAMESPACE, LEASE = environ["POD_NAMESPACE"], float(environ["LEASE_SECONDS"]) if "LEASE_SECONDS" in environ else 15.0
 
 if __name__ == "__main__":
+    logs.configure("json")
     client = Client(namespace=NAMESPACE)
     manager = Manager(
         client,

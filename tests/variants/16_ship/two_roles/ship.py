@@ -1,13 +1,22 @@
 """The manager on a thread of its own, signals by hand; one Role for the work and one for the election."""
 
+import json
 import logging
 import os
 import signal
 import threading
 from dataclasses import dataclass, field
 
+from converge.operators.webapp import setup
 from converge.runtime import Client, LeaderElection, Manager
-from converge.webapp import setup
+
+
+class Lines(logging.Formatter):
+    """JSON by hand."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        said = {"severity": record.levelname, "msg": record.getMessage()}
+        return json.dumps({**said, "stack": self.formatException(record.exc_info)} if record.exc_info else said)
 
 
 @dataclass
@@ -23,7 +32,7 @@ def run(settings: Settings) -> int:
     times = {"renew_deadline": settings.lease * 0.6, "retry_period": settings.lease * 0.2}
     election = LeaderElection(client, "election", identity=settings.name, lease_duration=settings.lease, **times)
     manager = Manager(
-        client, namespace=settings.namespace, leader_election=election, port=settings.port, host="", grace=12
+        client, namespace=settings.namespace, leader_election=election, port=settings.port, host="", grace=10
     )
     setup(manager)
     failures: list[BaseException] = []
@@ -45,5 +54,7 @@ def run(settings: Settings) -> int:
 
 
 if __name__ == "__main__":
-    logging.basicConfig(level=logging.INFO)
+    handler = logging.StreamHandler()
+    handler.setFormatter(Lines())
+    logging.basicConfig(level=logging.INFO, handlers=[handler])
     raise SystemExit(run(Settings()))
