@@ -5,7 +5,7 @@ export function answers(storage = localStorage) {
   try {
     return JSON.parse(storage.getItem(KEY)) ?? {};
   } catch {
-    return {}; // somebody else's text under our name: start anew rather than stop
+    return {}; // someone else's text under our name: start again rather than stop
   }
 }
 

@@ -63,7 +63,7 @@ export function step(state) {
   if (!line.when(state.cluster)) return closed({ ...next, said: "It is there already: nothing to write." });
   next.cluster = line.write(state.run)(state.cluster);
   next.writes += 1;
-  // Only the first run dies: what is asked is whether the next one mends what was left.
+  // Only the first run dies: what is asked is whether the next one repairs what was left.
   if (state.run === 1 && next.writes === state.crashAfter) {
     return { ...next, alive: false, said: `Write ${next.writes} is stored, and the process dies. Start it again.` };
   }

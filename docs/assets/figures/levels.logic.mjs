@@ -36,7 +36,7 @@ export function resync(state) {
 
 export function verdict({ wanted, edge, level }) {
   if (edge === wanted && level === wanted) return "both have what is wanted.";
-  if (level === wanted) return `level has the wanted ${wanted}; edge has ${edge}, and no later event will mend that.`;
+  if (level === wanted) return `level has the wanted ${wanted}; edge has ${edge}, and no later event will fix that.`;
   if (edge === wanted) return `edge happens to have ${wanted}; level waits for the next event or resync.`;
   return `neither has heard. Level will catch up at the next event or resync; edge has ${edge}, not ${wanted}.`;
 }
