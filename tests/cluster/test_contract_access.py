@@ -6,7 +6,7 @@ import pytest
 from contract import CONFIG_MAP, config_map
 
 from converge.cluster import Cluster, kubeconfig
-from converge.cluster.setup import until
+from converge.cluster.bootstrap import until
 from converge.runtime import Client, Forbidden, RuntimeProblem, Unauthorized
 
 RBAC = "rbac.authorization.k8s.io/v1"

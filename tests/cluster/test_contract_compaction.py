@@ -42,7 +42,7 @@ def test_a_version_that_was_compacted_is_gone(compacted: Cluster, client: Client
     page = client.connection.request("GET", path, {"limit": 1}, asked="list one page")
     client.create(event(namespace, "third"))
     try:
-        revision = compacted.compact()
+        revision = clusters.compact()
     except ClusterError as error:
         pytest.skip(str(error))
     old = first["metadata"]["resourceVersion"]

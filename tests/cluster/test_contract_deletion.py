@@ -3,7 +3,7 @@
 import pytest
 from contract import CONFIG_MAP, WEBAPP, config_map, is_gone, webapp
 
-from converge.cluster.setup import until
+from converge.cluster.bootstrap import until
 from converge.runtime import Client, Invalid
 
 WITHIN = 20.0

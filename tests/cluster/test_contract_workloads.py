@@ -4,7 +4,7 @@ import pytest
 from contract import Object, is_gone, pod_template
 
 from converge.cluster import Cluster
-from converge.cluster.setup import until
+from converge.cluster.bootstrap import until
 from converge.runtime import Client
 
 DEPLOYMENT, STATEFUL_SET = ("apps/v1", "Deployment"), ("apps/v1", "StatefulSet")

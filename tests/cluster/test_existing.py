@@ -1,4 +1,4 @@
-"""A cluster that is somebody else's: asked for, used with care, and left as it was found.
+"""A cluster that is someone else's: asked for, used with care, and left as it was found.
 
 The cluster is a local one of another state directory, from which the course's kinds were removed.
 """
@@ -12,7 +12,7 @@ import pytest
 import yaml
 from terminal import Terminal
 
-from converge.cluster import Cluster, ClusterError
+from converge.cluster import ClusterError, providers
 
 pytestmark = pytest.mark.xdist_group("existing cluster")
 DEFINITIONS = ("databases.converge.example", "webapps.converge.example")
@@ -25,7 +25,7 @@ spec: {image: web}
 
 
 class Owner(Terminal):
-    """Somebody who has a cluster."""
+    """Someone who has a cluster."""
 
     def definitions(self) -> set[str]:
         return set(self.converge("kubectl", "get", "crd", "-o", "name").replace("/", " ").split()[1::2])
@@ -66,7 +66,7 @@ def write_config(terminal: Terminal, owner: Owner, **cluster: Any) -> Path:
 
 @pytest.fixture
 def guest(tmp_path: Path, owner: Owner) -> Terminal:
-    """Somebody whose kubeconfig knows the owner's cluster."""
+    """Someone whose kubeconfig knows the owner's cluster."""
     terminal = Terminal(tmp_path)
     write_config(terminal, owner)
     return terminal
@@ -121,7 +121,7 @@ def test_a_kind_that_was_there_before_stays(guest: Terminal, owner: Owner) -> No
     owner.converge("kubectl", "delete", "crd", "webapps.converge.example")
 
 
-def test_a_kind_of_which_somebody_has_objects_stays(guest: Terminal, owner: Owner) -> None:
+def test_a_kind_of_which_someone_has_objects_stays(guest: Terminal, owner: Owner) -> None:
     use(guest)
     (owner.home / "theirs.yaml").write_text(WEBAPP)
     owner.converge("kubectl", "apply", "-f", str(owner.home / "theirs.yaml"))
@@ -148,8 +148,8 @@ def test_a_server_that_does_not_answer_is_named(tmp_path: Path, owner: Owner) ->
     assert not guest.cluster.exists()
 
 
-def test_its_parts_are_not_ours_to_restart(tmp_path: Path) -> None:
-    theirs = Cluster("existing", tmp_path, "https://127.0.0.1:9", tmp_path, "v1.36.0")
+def test_its_parts_are_not_ours_to_restart() -> None:
+    theirs = providers.get("existing")
     with pytest.raises(ClusterError, match="not ours"):
         theirs.restart("kube-apiserver")
     with pytest.raises(ClusterError, match="not ours"):

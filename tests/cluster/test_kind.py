@@ -12,8 +12,12 @@ import pytest
 import yaml
 from terminal import Terminal
 
-from converge.cluster import ClusterError, engine, kind, kindctl
+from converge.cluster import ClusterError, engine, kind_cli
 from converge.cluster.processes import mentioning
+from converge.cluster.providers import kind
+from converge.cluster.providers.base import Options
+
+provider = kind.KindProvider()
 
 
 @pytest.fixture
@@ -50,7 +54,7 @@ def test_images_are_loaded_where_containers_run(tmp_path: Path) -> None:
 
 def test_a_daemon_that_is_down_is_no_engine(docker: Callable[..., str]) -> None:
     docker(version="echo 'Cannot connect to the Docker daemon' >&2; exit 1")
-    assert kind.engine() is None
+    assert engine.answering() is None
 
 
 def test_a_daemon_that_hangs_is_no_engine(
@@ -59,14 +63,14 @@ def test_a_daemon_that_hangs_is_no_engine(
     os.mkfifo(tmp_path / "never")
     docker(version=f"exec cat {tmp_path / 'never'}")
     monkeypatch.setattr(engine, "ANSWER_WITHIN", 0.2)
-    assert kind.engine() is None
+    assert engine.answering() is None
 
 
 def test_podman_is_not_asked_when_docker_is_chosen(docker: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> None:
     docker()
-    assert kind.engine() == "docker"
+    assert engine.answering() == engine.Engine("docker")
     monkeypatch.setenv("KIND_EXPERIMENTAL_PROVIDER", "podman")
-    assert kind.engine() is None
+    assert engine.answering() is None
 
 
 def test_a_registry_that_does_not_answer_is_not_waited_for(
@@ -77,10 +81,10 @@ def test_a_registry_that_does_not_answer_is_not_waited_for(
     monkeypatch.setenv("CONVERGE_STATE", str(tmp_path / "state"))
     monkeypatch.setattr(engine, "REGISTRY_ANSWERS_WITHIN", 0.2)
     with pytest.raises(ClusterError, match="did not answer") as failed:
-        kind.start("registry.example/node:1", lambda _: None)
-    assert "CONVERGE_KIND_IMAGE" in failed.value.mend
+        provider.start(Options(image="registry.example/node:1"), lambda _: None)
+    assert "CONVERGE_KIND_IMAGE" in failed.value.fix
     assert mentioning(str(tmp_path / "never"), ("cat",)) == [], "the pull was ended"
-    assert not kind.exists()
+    assert not provider.exists()
 
 
 def test_the_engines_reason_is_passed_on(
@@ -89,7 +93,7 @@ def test_the_engines_reason_is_passed_on(
     docker(pull="echo 'lookup registry.example: no such host' >&2; exit 1")
     monkeypatch.setenv("CONVERGE_STATE", str(tmp_path / "state"))
     with pytest.raises(ClusterError, match="no such host"):
-        kind.start(None, lambda _: None)
+        provider.start(Options(), lambda _: None)
 
 
 @pytest.mark.xdist_group("local cluster")
@@ -139,13 +143,13 @@ def test_a_cluster_whose_engine_is_gone_is_named(tmp_path: Path) -> None:
 
 def test_two_state_directories_have_two_names(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CONVERGE_STATE", "/one")
-    one = kind.name()
+    one = kind.cluster_name()
     monkeypatch.setenv("CONVERGE_STATE", "/two")
-    assert one != kind.name()
+    assert one != kind.cluster_name()
 
 
 def test_the_configuration_is_loopback_with_arguments_as_lists() -> None:
-    config = yaml.safe_load(kindctl._configuration(kind.IMAGE))
+    config = yaml.safe_load(kind_cli._configuration(kind.IMAGE))
     assert config["networking"] == {"apiServerAddress": "127.0.0.1"}
     assert [node["image"] for node in config["nodes"]] == [kind.IMAGE]
     patch = yaml.safe_load(config["kubeadmConfigPatches"][0])

@@ -17,12 +17,15 @@ from pathlib import Path
 
 import psutil
 import pytest
+import yaml
 from terminal import Terminal
 
-from converge.cluster import etcd
-from converge.cluster.local import COMPONENTS
+from converge import cluster as clusters
+from converge.cluster import bootstrap, etcd, health
+from converge.cluster.bootstrap import until
 from converge.cluster.pki import Pki
-from converge.cluster.setup import until
+from converge.cluster.providers.local import COMPONENTS
+from converge.runtime import Client
 
 pytestmark = pytest.mark.xdist_group("local cluster")
 
@@ -36,6 +39,13 @@ def terminal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Terminal]:
     assert [process.returncode for process in both] == [0, 0], outputs
     yield made
     made.converge("down")
+
+
+def problem(terminal: Terminal) -> str:
+    """What a check in that terminal would hear about the cluster."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CONVERGE_STATE", terminal.environment["CONVERGE_STATE"])
+        return clusters.problem()
 
 
 def test_two_starts_at_once_make_one_cluster(terminal: Terminal) -> None:
@@ -116,9 +126,52 @@ def test_a_killed_component_is_named_and_mended(terminal: Terminal, component: s
     victim.kill()
     until("the victim's end", lambda: not victim.is_running(), within=10)
     assert f"{component} ended" in terminal.converge("status", code=1)
+    assert problem(terminal).startswith(f"{component} of the local cluster has stopped")
     terminal.converge("up")
+    assert problem(terminal) == ""
     assert before - {process.pid for process in terminal.processes()} == {victim.pid}, "the others are left alone"
     assert terminal.status()[component]["alive"]
+
+
+def test_a_suspended_server_is_trouble(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(health, "_ANSWERS_WITHIN", 1.0)
+    etcd_process = psutil.Process(terminal.status()["etcd"]["pid"])
+    etcd_process.suspend()
+    try:
+        assert "doesn't answer" in problem(terminal)
+    finally:
+        etcd_process.resume()
+    until("the cluster's recovery", lambda: problem(terminal) == "", within=60)
+
+
+def test_what_someone_deleted_is_noticed_and_put_back(terminal: Terminal) -> None:
+    before = terminal.status()
+    client = Client(kubeconfig=terminal.cluster / "kubeconfig")
+    client.delete(*bootstrap.DEFINITION, "webapps.converge.example")
+    client.delete("storage.k8s.io/v1", "StorageClass", "standard")
+    client.delete("v1", "Node", "converge")
+    lost = problem(terminal)
+    assert "the kind webapps.converge.example" in lost
+    assert "a Ready node" in lost
+    assert "a default storage class" in lost
+    assert "putting back the kind webapps.converge.example" in terminal.converge("up")
+    assert problem(terminal) == ""
+    replaced = {name for name, part in terminal.status().items() if part["pid"] != before[name]["pid"]}
+    assert replaced == {"kube-controller-manager"}, "its garbage collector has to know the kind at once"
+    bootstrap.wait_for_garbage_collector(client)
+    client.close()
+
+
+def test_a_cordoned_node_takes_pods_again(terminal: Terminal) -> None:
+    terminal.converge("kubectl", "cordon", "converge")
+    assert "a Ready node" in problem(terminal)
+    terminal.converge("up")
+    assert problem(terminal) == ""
+
+
+def test_two_dashes_reach_kubectl(terminal: Terminal) -> None:
+    made = terminal.converge("kubectl", "create", "job", "d", "--image=web", "-o=yaml", "--", "ls", "-l", "--", "x")
+    assert yaml.safe_load(made)["spec"]["template"]["spec"]["containers"][0]["command"] == ["ls", "-l", "--", "x"]
 
 
 def test_after_a_reboot_the_cluster_comes_back_with_its_objects(terminal: Terminal) -> None:

@@ -19,7 +19,7 @@ import pytest
 from terminal import hears_ctrl_c
 
 from converge.cluster import ClusterError, build, download, programs
-from converge.cluster.setup import until
+from converge.cluster.bootstrap import until
 
 PROGRAM = b"#!/bin/sh\necho I am kubectl\n"
 KUBECTL = programs.PROGRAMS["kubectl"]
@@ -144,7 +144,7 @@ def test_a_wrong_checksum_is_refused_and_nothing_stays(release: Release, cache: 
     release.publish(kubectl_path(), PROGRAM, checksum="0" * 64)
     with pytest.raises(ClusterError, match="is not what was published") as refused:
         obtain()
-    assert "CONVERGE_PROGRAMS=build" in refused.value.mend
+    assert "CONVERGE_PROGRAMS=build" in refused.value.fix
     assert left_in(cache) == []
 
 
@@ -164,6 +164,49 @@ def test_where_no_release_host_answers_programs_are_built(cache: Path, go: Calla
     assert builds.read_text().count("build") == 1
 
 
+LEAVES_SOURCES = 'mkdir -p "$GOCACHE" "$GOMODCACHE/a"; echo x > "$GOMODCACHE/a/b"; chmod 555 "$GOMODCACHE/a"; '
+
+
+def test_what_a_build_leaves_is_removed(cache: Path, go: Callable[[str], Path]) -> None:
+    go(f"{LEAVES_SOURCES} echo built > $out")
+    obtain()
+    assert [path.name for path in cache.iterdir()] == ["programs"]
+
+
+def test_kubectl_is_built_after_the_cluster_and_then_the_sources_go(cache: Path, go: Callable[[str], Path]) -> None:
+    builds = go(f"{LEAVES_SOURCES} echo built > $out")
+    programs.obtain(programs.LOCAL, lambda _: None, more_will_follow=True)
+    assert programs.missing(programs.LOCAL) == []
+    assert programs.missing(programs.PROGRAMS) == ["kubectl", "kind"], "neither is needed by the first check"
+    assert build.build_cache().exists(), "kubectl shares most of its packages with the others"
+    subprocess.run([sys.executable, "-m", "converge.cluster.programs"], check=True, stdout=subprocess.DEVNULL)
+    assert programs.missing(programs.PROGRAMS) == ["kind"]
+    assert not build.build_cache().exists()
+    assert builds.read_text().count("build") == len(programs.LOCAL) + 1
+
+
+def test_a_long_build_says_how_long_how_large_and_what_to_do_meanwhile(cache: Path, go: Callable[[str], Path]) -> None:
+    go("for i in $(seq 600); do echo some/package >&2; done; echo built > $out")
+    said: list[str] = []
+    programs.obtain(programs.LOCAL, said.append)
+    assert said[0].endswith("once: about 12 minutes on two cores, and 5 GB of disk, of which 0.5 GB stay in use\n")
+    assert "make check LAB=03" in said[1]
+    percents = [int(words.split(": ")[1].split(" %")[0]) for words in said if " %" in words]
+    assert percents == sorted(percents)
+    assert percents[0] == 0
+    assert percents[-1] == 100
+
+
+def test_the_time_that_is_left_is_measured_as_it_goes() -> None:
+    estimate = build.Estimate(3000)
+    assert str(estimate) == "0 %, about 10 minutes left"
+    for _ in range(1500):
+        estimate.compiled()
+    assert str(estimate) == "50 %, less than a minute left", "1500 packages took no time at all"
+    estimate.finish(300)
+    assert str(estimate).startswith("90 %")
+
+
 @pytest.mark.parametrize(
     ("said", "what"),
     [
@@ -180,7 +223,7 @@ def test_a_build_that_fails_says_why_and_leaves_nothing(
     go(f"echo half > $out; echo '{said}' >&2; exit 1")
     with pytest.raises(ClusterError, match=what) as failed:
         obtain()
-    assert failed.value.mend
+    assert failed.value.fix
     assert left_in(cache) == []
 
 
@@ -200,11 +243,12 @@ def test_a_module_that_was_tampered_with_is_not_built(
     (module / "go.mod").write_text("module pins\n\ngo 1.20\n\nrequire tiny.example v1.0.0\n")
     wrong = "h1:" + "A" * 43 + "="
     (module / "go.sum").write_text(f"tiny.example v1.0.0 {wrong}\ntiny.example v1.0.0/go.mod {wrong}\n")
-    monkeypatch.setattr(build, "course_dir", lambda: tmp_path / "course")
+    monkeypatch.setattr(build, "package_root", lambda: tmp_path / "course")
     monkeypatch.setenv("GOPROXY", f"file://{tmp_path / 'proxy'}")
     monkeypatch.setenv("GONOSUMDB", "*")
+    about = ("tiny", "v1.0.0", "tiny", "tiny.example")
     with pytest.raises(ClusterError, match="not the one that control-plane/ has pinned"):
-        build.build("tiny", "v1.0.0", "tiny", "tiny.example", tmp_path / "tiny", "1 of 1", lambda _: None)
+        build.build(*about, tmp_path / "tiny", "1 of 1", build.Estimate(1), lambda _: None)
     assert not (tmp_path / "tiny").exists()
     build.remove_build_cache()  # Go's module cache is read-only, which the removal of tmp_path would trip over
 
@@ -224,7 +268,7 @@ def test_too_little_space_is_said_before_the_work(
     monkeypatch.setattr(build, "NEEDED_SPACE", 2**60)
     with pytest.raises(ClusterError, match="are free") as failed:
         obtain()
-    assert "CONVERGE_CACHE" in failed.value.mend
+    assert "CONVERGE_CACHE" in failed.value.fix
     assert not builds.exists()
 
 
@@ -234,7 +278,7 @@ def test_no_go_and_no_network_is_one_clear_message(cache: Path, monkeypatch: pyt
         monkeypatch.setenv(name, value)
     with pytest.raises(ClusterError, match=r"no Go .* is here") as failed:
         obtain()
-    assert "CONVERGE_BIN" in failed.value.mend
+    assert "CONVERGE_BIN" in failed.value.fix
     assert left_in(cache) == []
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from converge.grader import course as courses
-from converge.grader.alignment import complaints
+from converge.grader.course.alignment import problems
 
 COURSE = courses.load()
 BEGUN = [lab for lab in COURSE.labs if lab.skeleton.exists() or lab.checks_file.exists() or lab.lesson.exists()]
@@ -11,7 +11,7 @@ BEGUN = [lab for lab in COURSE.labs if lab.skeleton.exists() or lab.checks_file.
 
 @pytest.mark.parametrize("lab", BEGUN, ids=lambda lab: lab.slug)
 def test_the_files_of_a_lesson_belong_together(lab):
-    assert list(complaints(lab)) == []
+    assert list(problems(lab)) == []
 
 
 def test_lessons_are_in_order():

@@ -4,6 +4,7 @@ import time
 
 import pytest
 
+from converge.cli import kernel
 from converge.grader import course
 from converge.site import notebooks
 
@@ -26,16 +27,17 @@ def test_a_notebook_in_git_has_no_output(lab):
 def test_a_notebook_runs(lab, cluster):
     from nbclient import NotebookClient
 
+    kernel.install()
     notebook = notebooks.read(lab.notebook)
     began = time.monotonic()
     where = {"metadata": {"path": str(lab.notebook.parent)}}
     NotebookClient(notebook, timeout=notebooks.TIMEOUT, resources=where).execute()
     took = time.monotonic() - began
-    complaints = [
+    problems = [
         output.text
         for cell in notebook.cells
         for output in cell.get("outputs", [])
         if output.output_type == "stream" and output.name == "stderr"
     ]
-    assert not complaints, f"{lab.notebook.name} wrote to standard error: {complaints[0]}"
+    assert not problems, f"{lab.notebook.name} wrote to standard error: {problems[0]}"
     assert took < LIMIT, f"{lab.notebook.name} took {took:.0f} s"

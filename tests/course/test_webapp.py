@@ -1,7 +1,7 @@
 """What later lessons import is what earlier ones have defined."""
 
-from converge import webapp
-from converge.lessons import lesson
+from converge.operators import webapp
+from converge.operators.lessons import lesson
 
 
 def test_the_field_manager_is_that_of_lesson_07():

@@ -1,4 +1,7 @@
-"""Every lesson's page has the shape that a reader learns to expect, and what the grader points at is there."""
+"""Every lesson's page is as long as a lesson, pastes nothing, and has what the grader points at.
+
+That it has all of its parts is said by `converge verify`, and tested in tests/course/test_alignment.py.
+"""
 
 import re
 from pathlib import Path
@@ -8,68 +11,58 @@ import yaml
 from places import ROOT
 
 from converge.grader import course
+from converge.grader.course.publication import FENCE
 from converge.site.lessons import FRONT_MATTER
 
-SHAPE = [
-    "Why",
-    "See it fail",
-    "The idea",
-    "Your turn",
-    "What you saw",
-    "The same in Go",
-    "In production",
-    "Check yourself",
-]
 LABS = [lab for lab in course.load(ROOT).labs if lab.lesson.exists()]
-FENCE = re.compile(r"^(?P<indent> *)```(?P<language>\w+).*?\n(?P<body>.*?)^(?P=indent)```$", re.MULTILINE | re.DOTALL)
+PAGES = sorted((ROOT / "docs" / "lessons").glob("[0-9]*.md"))  # those of LABS, and pages that have no lab
 
+FOLD = re.compile(r'^\?\?\? example "Solution code: pass lab (\d\d) first"\n', re.MULTILINE)
 PROMPT = re.compile(r" *(\(converge\) )?\$ ")  # the second is that of `make shell`
 
 each_lesson = pytest.mark.parametrize("lab", LABS, ids=lambda lab: lab.slug)
+each_page = pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
 
 
-def parts(page: str) -> dict[str, str]:
-    """The text below each second-level heading."""
-    pieces = re.split(r"^## (.+)\n", FENCE.sub("", page), flags=re.MULTILINE)
-    return dict(zip(pieces[1::2], pieces[2::2], strict=True))
-
-
-@each_lesson
-def test_the_headings_are_those_of_every_lesson(lab: course.Lab) -> None:
-    assert list(parts(lab.lesson.read_text())) == SHAPE
-
-
-@each_lesson
-def test_the_page_says_how_long_it_takes_and_is_as_long_as_a_lesson(lab: course.Lab) -> None:
-    page = lab.lesson.read_text()
+@each_page
+def test_the_page_says_how_long_it_takes_and_is_as_long_as_a_lesson(path: Path) -> None:
+    page = path.read_text()
     front = FRONT_MATTER.match(page)
     assert front, "no front matter"
     assert yaml.safe_load(front[1])["minutes"] in range(20, 181)
-    assert 1200 <= len(FENCE.sub("", page).split()) <= 2600
+    assert 1200 <= len(FOLD.sub("", FENCE.sub("", page)).split()) <= 2600
 
 
-@each_lesson
-def test_every_part_has_what_it_is_for(lab: course.Lab) -> None:
-    page = lab.lesson.read_text()
-    below = parts(page)
-    assert re.search(r"\]\(https?://", below["Why"]), "an incident has a link"
-    assert re.search(r"^ *::figure |!\[[^\]]+\]\(.+\.svg\)", below["The idea"], re.MULTILINE), "one figure"
-    assert re.search(r"docs/recorded/", page), "output of a real run"
-    assert '=== "Go"' in below["The same in Go"]
-    assert below["Check yourself"].count("\n/// quiz\n") == 3
-
-
-@each_lesson
-def test_code_of_the_course_is_included_and_output_is_recorded(lab: course.Lab) -> None:
+@each_page
+def test_code_of_the_course_is_included_and_output_is_recorded(path: Path) -> None:
     pasted = [
         fence["body"]
-        for fence in FENCE.finditer(lab.lesson.read_text())
+        for fence in FENCE.finditer(path.read_text())
         if fence["language"] in ("python", "go", "console")
         and "--8<--" not in fence["body"]
         # a command for the reader to type, with no output below it
         and not all(PROMPT.match(line) for line in fence["body"].strip().splitlines())
     ]
     assert pasted == []
+
+
+@each_page
+def test_solution_code_is_folded_until_the_lab_is_passed(path: Path) -> None:
+    """What the skeleton gives anyway may be open; the rest is under a line that says to pass the lab first."""
+    page = path.read_text()
+    folds = re.findall(FOLD.pattern + r"((?:\n|    .*\n)+)", page, re.MULTILINE)
+    folded = "".join(below for _, below in folds)
+    shown = re.findall(r'--8<-- "(solutions/[^":]+):(\w+)"', page)
+    in_view = [(file, name) for file, name in shown if f'"{file}:{name}"' not in folded and not given(file, name)]
+    assert in_view == []
+    assert all(path.stem.startswith(number) for number, _ in folds)
+
+
+def given(file: str, section: str) -> bool:
+    """Whether this section of a solution is in the skeleton, word for word."""
+    found = re.search(rf"\[start:{section}\]\n(.*?)\n[^\n]*\[end:{section}\]", (ROOT / file).read_text(), re.DOTALL)
+    assert found, f"{file} has no section {section}"
+    return found[1].strip() in (ROOT / file.replace("solutions/", "labs/", 1)).read_text()
 
 
 @each_lesson

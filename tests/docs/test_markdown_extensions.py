@@ -1,11 +1,15 @@
 """The site's own Markdown: quizzes and embeds, and what they say when something is missing."""
 
+import json
 import logging
+import re
 from pathlib import Path
 
 import markdown
 import pytest
 from places import ROOT
+
+from converge.site import scale
 
 QUIZ = """
 /// quiz
@@ -89,6 +93,28 @@ def test_commands_and_lessons_come_from_the_course() -> None:
     assert "converge up" in render("::commands")
     assert "The work queue" in render("::lessons")
     assert "Letting go" in render("::ideas")
+
+
+def test_the_scale_is_drawn_from_what_was_measured(tmp_path: Path) -> None:
+    rows = [
+        {"name": f"{count:,} WebApps, {measure}, {who}", "value": count * factor}
+        for measure in ("time", "memory", "requests")
+        for factor, who in enumerate(("ours", "theirs"), start=1)
+        for count in (100, 1000, 10000)
+    ]
+    (tmp_path / "benchmarks").mkdir()
+    results = tmp_path / "benchmarks" / "results.json"
+    results.write_text(json.dumps([*rows, {"name": "converge down", "value": 1}]))
+    plot = scale.render(tmp_path, "plot")
+    lines = re.findall(r'<path class="line" d="M(\S+) (\S+) L(\S+) (\S+) L(\S+) (\S+)"', plot)
+    assert len(lines) == 6, "three measures of two operators"
+    (*_, x, low), (*_, also_x, high) = lines[:2]
+    assert x == also_x
+    assert float(high) < float(low), "the greater number is further up"
+    assert "| 10,000 | theirs | 20,000.0 s | 20,000 MB | 20,000 |" in scale.render(tmp_path, "table")
+    results.write_text("[]")
+    with pytest.raises(ValueError, match="python -m benchmarks scale"):
+        scale.render(tmp_path, "plot")
 
 
 def test_a_line_in_a_code_block_is_left_alone() -> None:

@@ -10,7 +10,7 @@ import pytest
 from places import ROOT
 from playwright.sync_api import BrowserContext, Page
 
-from converge.grader.recorder.page import page as recorder_page
+from converge.recorder.timeline.page import page as recorder_page
 from converge.site import timelines
 
 PICTURES = ROOT / "build" / "screenshots"
@@ -34,7 +34,7 @@ def test_front_page_lesson_and_figure(
     page.goto(url + "reference/figures/", wait_until="networkidle")
     page.get_by_role("button", name="It fails").click(click_count=5)
     keep(page, f"figure-{scheme}-{width}", '[data-figure="backoff"]')
-    lessons = sorted((ROOT / "docs" / "lessons").glob("0*.md"))
+    lessons = sorted((ROOT / "docs" / "lessons").glob("0[1-9]*.md"))
     if lessons:
         page.goto(f"{url}lessons/{lessons[0].stem}/", wait_until="networkidle")
         keep(page, f"lesson-{scheme}-{width}")
@@ -49,9 +49,9 @@ def test_the_recorders_page(context: Callable[..., BrowserContext], attempts: li
     file.write_text(recorder_page(recording))
     for scheme in ("light", "dark"):
         page = context(color_scheme=scheme).new_page()
-        complaints: list[str] = []
-        page.on("pageerror", lambda error, said=complaints: said.append(str(error)))
+        problems: list[str] = []
+        page.on("pageerror", lambda error, said=problems: said.append(str(error)))
         page.goto(file.as_uri())
         keep(page, f"recorder-{scheme}")
-        assert complaints == []
+        assert problems == []
     assert attempts == []

@@ -8,12 +8,13 @@ import random
 
 import pytest
 
-from converge.grader import attacks
-from converge.grader.attacks import walks
-from converge.grader.oracles import WEBAPP_CHILDREN, wrong_webapp
-from converge.grader.stage import stage
-from converge.grader.verdict import Failure
-from converge.grader.waiting import eventually
+from converge.grader.checks.oracles import wrong_webapp
+from converge.grader.checks.webapps import CHILDREN
+from converge.grader.session.testbed import lab_testbed
+from converge.testing import attacks
+from converge.testing.attacks import spec_walks as walks
+from converge.testing.verdicts.failure import Failure
+from converge.testing.waits.waiting import eventually
 
 SCHEMA = {
     "required": ["image"],
@@ -32,7 +33,7 @@ def on(cluster):
     scenes = []
 
     def scene(lab, against="solutions"):
-        scenes.append(stage(lab, against))
+        scenes.append(lab_testbed(lab, against))
         return scenes[-1]
 
     yield scene
@@ -51,7 +52,7 @@ def running(scene, **spec):
 def test_deletion_leaves_nothing_of_owned_children(on):
     scene = on("08")
     app = running(scene)
-    attacks.deletion_leaves_nothing(scene.operator, app, children=WEBAPP_CHILDREN)
+    attacks.deletion_leaves_nothing(scene.operator, app, children=CHILDREN)
     assert app.now() is None
 
 
@@ -60,7 +61,7 @@ def test_deletion_finds_children_that_nobody_owns(on):
     scene = on("07")
     app = running(scene)
     with pytest.raises(Failure) as caught:
-        attacks.deletion_leaves_nothing(scene.operator, app, children=WEBAPP_CHILDREN, within=2)
+        attacks.deletion_leaves_nothing(scene.operator, app, children=CHILDREN, within=2)
     assert caught.value.got == f"Deployment/{app.name}, Service/{app.name}"
 
 
@@ -70,7 +71,7 @@ def test_path_independence_finds_a_label_that_stays(on):
     random.seed(3)
     with pytest.raises(Failure) as caught:
         attacks.path_independence(
-            scene.operator, make=scene.namespace.webapp, fields=["labels"], children=WEBAPP_CHILDREN, steps=8
+            scene.operator, make=scene.namespace.webapp, fields=["labels"], children=CHILDREN, steps=8
         )
     assert "labels" in caught.value.got
     assert caught.value.when.count("labels") == 8
@@ -80,7 +81,7 @@ def test_path_independence_finds_a_label_that_stays(on):
 def test_path_independence_lets_an_operator_pass_that_removes_what_it_put(on):
     scene = on("07")
     attacks.path_independence(
-        scene.operator, make=scene.namespace.webapp, fields=["labels", "port"], children=WEBAPP_CHILDREN, steps=4
+        scene.operator, make=scene.namespace.webapp, fields=["labels", "port"], children=CHILDREN, steps=4
     )
 
 
@@ -92,7 +93,7 @@ def test_random_walks_show_the_shortest_walk_that_goes_astray(on):
         return scene.namespace.webapp(**{"replicas": 0, **spec})
 
     with pytest.raises(Failure) as caught:
-        attacks.random_walks(scene.operator, make=make, fields=["labels"], children=WEBAPP_CHILDREN, walks=3, seed=1)
+        attacks.random_walks(scene.operator, make=make, fields=["labels"], children=CHILDREN, walks=3, seed=1)
     created, changed = caught.value.when.splitlines()
     assert created.count(":") == 2, "one label, and nothing else"
     assert changed.endswith('{"labels": {}}')
@@ -108,9 +109,7 @@ def test_an_old_cache_is_too_much_for_an_operator_that_believes_it(on):
         return scene.namespace.webapp(replicas=1)
 
     with pytest.raises(Failure, match="from before") as caught:
-        attacks.old_cache_destroys_nothing(
-            scene.operator, make=make, wrong=wrong_webapp, children=WEBAPP_CHILDREN, within=20
-        )
+        attacks.old_cache_destroys_nothing(scene.operator, make=make, wrong=wrong_webapp, children=CHILDREN, within=20)
     assert "DELETE deployments" in caught.value.got
 
 
@@ -123,7 +122,7 @@ def test_a_namesake_that_was_being_deleted_is_too_much_for_it_too(on):
 
     with pytest.raises(Failure, match="an earlier WebApp of the name") as caught:
         attacks.old_deletion_destroys_nothing(
-            scene.operator, make=make, wrong=wrong_webapp, children=WEBAPP_CHILDREN, within=20
+            scene.operator, make=make, wrong=wrong_webapp, children=CHILDREN, within=20
         )
     assert "DELETE deployments" in caught.value.got
 

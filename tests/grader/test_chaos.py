@@ -6,8 +6,9 @@ import pytest
 from typer.testing import CliRunner
 
 from converge.cli import app
-from converge.grader import chaos
 from converge.grader import course as courses
+from converge.grader.session.chaos import fair
+from converge.testing.attacks.chaos_catalogue import ATTACKS, CAPABILITIES
 
 COURSE = courses.load()
 OPERATORS = [lab for lab in COURSE.labs if lab.kind == "operator"]
@@ -18,24 +19,25 @@ def invoke(*arguments):
 
 
 def names(lab):
-    return [each.name for each in chaos.ATTACKS if chaos.fair(COURSE.find(lab), each)]
+    return [each.name for each in ATTACKS if fair(COURSE.find(lab), each)]
 
 
 def test_a_lab_is_attacked_where_it_promises_something():
-    assert names("06") == ["killed-after", "killed-before", "two-objects", "old-cache", "old-deletion", "at-rest"]
+    always = ["killed-after", "killed-before", "every-request", "two-objects", "old-cache", "old-deletion"]
+    assert names("06") == [*always, "at-rest"]
     assert "drift" in names("07")
     assert "deletion" not in names("07")
     assert "deletion" in names("08")
-    assert names("15") == [each.name for each in chaos.ATTACKS]
+    assert names("15") == [each.name for each in ATTACKS]
     assert names("10") == [], "it makes no children"
     assert names("03") == [], "it is a library"
 
 
 @pytest.mark.parametrize("lab", OPERATORS, ids=lambda lab: lab.slug)
 def test_what_a_lab_promises_can_be_attacked(lab):
-    known = {"", "follows", *chaos.PROMISES}
+    known = {"", "follows", *CAPABILITIES}
     assert set(lab.chaos.get("keeps", [])) <= known
-    assert {each.needs for each in chaos.ATTACKS} <= known
+    assert {each.requires for each in ATTACKS} <= known
 
 
 def test_the_list_says_why_an_attack_is_left_out():

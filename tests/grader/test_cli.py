@@ -1,7 +1,9 @@
 """The commands as a learner types them: exit codes, messages, files."""
 
+import contextlib
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +14,10 @@ from typer.testing import CliRunner
 from converge import cluster
 from converge.cli import app
 from converge.grader import course as courses
+from converge.grader.course.last_run import LastRun
+from converge.grader.course.results import LabResult, expected
+from converge.recorder import archive
+from converge.recorder.recording import Recording
 
 ROOT = courses.load().root
 
@@ -148,6 +154,83 @@ def test_reset_shows_asks_and_keeps_a_copy(course):
     assert lab_file(course).read_text() == skeleton
     (backup,) = (course / ".converge/backups").iterdir()
     assert "mine = 1" in backup.read_text()
+
+
+def test_nearly_done_is_not_sent_back_to_the_lesson(course):
+    checks = course / "tests/labs/test_03_workqueue.py"
+    checks.write_text(
+        checks.read_text()
+        + '''
+
+@check(points=1)
+def test_it_counts(lab):
+    """It counts to three."""
+    expect(len(lab.WorkQueue()), 3, when="nothing was added", hint="")
+'''
+    )
+    lab_file(course).write_text((course / "solutions/03_workqueue/workqueue.py").read_text())
+    done = converge("check", "03", course=course)
+    assert "First to fix: 03.2." in done.stdout
+    assert "read docs" not in done.stdout
+
+
+def show(course, state, *arguments):
+    """Which recording `converge show` chooses, by its title."""
+    done = subprocess.run(
+        [str(Path(sys.executable).with_name("converge")), "show", "--json", *arguments],
+        env={**os.environ, "CONVERGE_COURSE": str(course), "CONVERGE_STATE": str(state)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return re.findall(r'"title": ?"([^"]*)"', done.stdout)[0]
+
+
+def test_show_opens_the_first_failed_check_or_the_one_that_is_named(tmp_path, monkeypatch):
+    course = courses.load()
+    lab = course.find("12")
+    monkeypatch.setenv("CONVERGE_STATE", str(tmp_path / "state"))
+    titles = [f"{lab.slug} {check.name.removeprefix('test_')}" for check in lab.checks[:4]]
+    kept = [archive.keep(Recording(title=title)) for title in titles]
+    (tmp_path / "course.toml").symlink_to(ROOT / "course.toml")
+    (tmp_path / "tests").symlink_to(ROOT / "tests")
+    here, state = courses.load(tmp_path), tmp_path / "state"
+    assert show(tmp_path, state, "12") == titles[3], "nothing was graded yet: the newest"
+    checks = [expected(lab, each) for each in lab.checks[:4]]
+    checks[1].timeline, checks[2].timeline = str(kept[1].file), str(kept[2].file)
+    LastRun(here).remember(LabResult(lab.slug, lab.title, "labs", checks, 1.0))
+    assert show(tmp_path, state, "12") == titles[1]
+    assert show(tmp_path, state) == titles[1]
+    assert show(tmp_path, state, "12.1") == titles[0]
+    assert show(tmp_path, state, titles[2].partition(" ")[2]) == titles[2]
+
+
+def everything(terminal):
+    """All that was written to a terminal whose other end is closed; one read may return a part of it."""
+    seen = b""
+    with contextlib.suppress(OSError):  # so Linux says that this was all
+        while part := os.read(terminal, 65536):
+            seen += part
+    os.close(terminal)
+    return seen.decode()
+
+
+def test_make_adds_nothing_for_a_person_and_keeps_its_status(tmp_path):
+    program = tmp_path / "bin" / "converge"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\necho 0/2 points\nexit 1\n")
+    program.chmod(0o755)
+    make = ["make", "-C", str(ROOT), "-o", f"{tmp_path}/.learn", "check", f"VENV={tmp_path}"]
+    (tmp_path / ".learn").touch()
+    script = subprocess.run(make, capture_output=True, text=True, check=False)
+    assert script.returncode != 0
+    person, terminal = os.openpty()
+    learner = subprocess.run(make, stdin=terminal, stdout=terminal, stderr=terminal, check=False)
+    os.close(terminal)
+    seen = everything(person)
+    assert learner.returncode != 0
+    assert "0/2 points" in seen
+    assert "***" not in seen
 
 
 def test_every_command_has_an_example():

@@ -5,8 +5,8 @@ import textwrap
 import pytest
 
 from converge.grader import course as courses
-from converge.grader.alignment import disagreements, headings
 from converge.grader.course import CourseError
+from converge.grader.course.alignment import disagreements, headings
 
 MANIFEST = """
 [course]

@@ -2,11 +2,13 @@
 
 import pytest
 
-from converge.grader import attacks, eventually
+from converge.grader import eventually
+from converge.grader.checks.verdict import NotStarted
 from converge.grader.course import Course
-from converge.grader.identity import make_account, write_kubeconfig
-from converge.grader.operator import Operator
-from converge.grader.verdict import Failure, NotStarted
+from converge.grader.session.lab_operator import LabOperator, launch_of
+from converge.testing import attacks
+from converge.testing.access.identity import make_account, write_kubeconfig
+from converge.testing.verdicts.failure import Failure
 
 pytestmark = pytest.mark.cluster
 
@@ -59,7 +61,7 @@ def make(course: Course, admin, namespace, recorder, tmp_path):
     def operator(text):
         file = tmp_path / "webapp.py"
         file.write_text(text)
-        made.append(Operator(lab, file, namespace, kubeconfig, recorder))
+        made.append(LabOperator(launch_of(lab, file, namespace.name), namespace, kubeconfig, recorder))
         return made[-1]
 
     yield operator

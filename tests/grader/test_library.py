@@ -4,10 +4,12 @@ import threading
 
 import pytest
 
-from converge.grader import Answer
-from converge.grader.library import Library, Raised
-from converge.grader.verdict import Failure, NotStarted, TookTooLong
-from converge.grader.waiting import eventually, interruptions
+from converge.grader import AnswerOf
+from converge.grader.checks.verdict import NotStarted
+from converge.grader.library.library import Library, Raised
+from converge.runtime import NotFound
+from converge.testing.verdicts.failure import Failure, TookTooLong
+from converge.testing.waits.waiting import eventually, interruptions
 
 SUBMISSION = """
 import threading
@@ -40,6 +42,15 @@ class Box:
     def wait(self):
         self.gate.wait()
         return "woken"
+
+    def wait_a_little(self):
+        return self.gate.wait(0.01)
+
+    def wait_until_it_is_late(self, seconds):
+        late = time.monotonic() + seconds
+        while not self.gate.wait(0.5) and time.monotonic() < late:
+            pass
+        time.sleep(seconds)
 
     def wake(self):
         self.gate.set()
@@ -125,6 +136,54 @@ def test_a_call_can_wait_while_another_is_made(lab):
     assert waiting.result(within=5) == "woken"
 
 
+def test_a_call_that_sleeps_is_known_to_sleep(lab):
+    box = lab.Box()
+    waiting, over = box.wait.start(), box.now.start()
+    assert waiting.asleep()
+    over.result()
+    assert not over.asleep(), "it has come back"
+    box.wake()
+    waiting.result()
+
+
+def test_timeouts_that_never_pass_leave_only_the_notify(lab):
+    lab.resolve("converge.grader.library.doubles:disable_timeouts")()
+    box = lab.Box()
+    waiting = box.wait_a_little.start()
+    assert waiting.asleep()
+    assert not waiting.finished(within=0.1)
+    box.wake()
+    assert waiting.result() is True
+
+
+def test_hurried_time_reaches_every_limit_in_a_moment(lab):
+    hurried = lab.resolve("converge.grader.library.doubles:InstantSleep")()
+    box = lab.Box()
+    box.wait_until_it_is_late(120)  # longer than any call may take
+    assert 240 <= hurried.waited <= 241
+    forever = box.wait.start()
+    assert not forever.finished(within=0.05), "a wait without a timeout is as long as ever"
+    box.wake()
+    assert forever.result() == "woken"
+
+
+def test_a_queue_with_instant_timeouts_counts_the_timeouts_that_passed(lab):
+    queue = lab.resolve("converge.grader.library.doubles:queue_with_instant_timeouts")(lab.clock())
+    assert queue.get(timeout=600) is None
+    queue.add("a")
+    assert queue.get(timeout=600) == "a"
+    assert queue.timed_out == 1
+
+
+def test_an_api_error_of_a_check_arrives_over_there(lab):
+    def refused(item, total):
+        raise NotFound("get Secret", "there is none")
+
+    outcome = lab.Box([], refused).put.outcome("x")
+    assert outcome.type == "NotFound"
+    assert "there is none" in outcome.text
+
+
 def test_each_thread_has_a_thread_over_there(lab):
     box, answers = lab.Box(), []
     waiter = threading.Thread(target=lambda: answers.append(box.wait()))
@@ -136,7 +195,7 @@ def test_each_thread_has_a_thread_over_there(lab):
 
 def test_a_play_is_one_round_trip(lab):
     box = lab.Box()
-    steps = [(box.put, "a"), (box.take,), (box.put, Answer(1)), (box.take,), (box.put, Answer(0)), (box.broken,)]
+    steps = [(box.put, "a"), (box.take,), (box.put, AnswerOf(1)), (box.take,), (box.put, AnswerOf(0)), (box.broken,)]
     *answers, last = lab.play(steps)
     assert answers == [None, "a", None, "a", None]
     assert last.type == "KeyError"
@@ -206,4 +265,57 @@ def test_whoever_waits_is_told_when_a_call_under_way_has_reached_a_todo(lab):
 def test_nobody_is_told_of_a_library_that_is_closed(lab):
     lab.Box().todo.start()
     lab._close()
-    assert interruptions == []
+    assert not list(interruptions)
+
+
+CACHES = """
+import threading
+
+
+class Cache:
+    def __init__(self):
+        self.objects = {}
+        self.lock = threading.Lock()
+
+    def has_synced(self):
+        return True
+
+    def get(self, request):
+        with self.lock:
+            return self.objects.get(request)
+
+
+class Whole(Cache):
+    def run(self):
+        new = {}
+        new["a"] = 1
+        self.objects = new
+
+
+class Locked(Cache):
+    def run(self):
+        with self.lock:
+            self.objects.clear()
+            self.objects["a"] = 1
+
+
+class Emptied(Cache):
+    def run(self):
+        self.objects.clear()
+        self.objects["a"] = 1
+"""
+
+
+@pytest.mark.parametrize(("cache", "sees_a_gap"), [("Whole", False), ("Locked", False), ("Emptied", True)])
+def test_a_constant_reader_is_there_in_between(tmp_path, cache, sees_a_gap):
+    (tmp_path / "caches.py").write_text(CACHES)
+    library = Library(tmp_path / "caches.py", tmp_path)
+    try:
+        cache = getattr(library, cache)()
+        cache.run()
+        reader = library.resolve("converge.grader.library.doubles:ReaderOnEveryLine")(cache, "a")
+        cache.run.start().result()
+        eventually(lambda: reader.looks >= 2, when="a cache was filled again", expected="looks at two lines or more")
+        assert bool(reader.missed) is sees_a_gap
+    finally:
+        library._close()

@@ -2,9 +2,10 @@
 
 import pytest
 
-from converge.grader.operator import Operator
-from converge.grader.stage import stage
-from converge.grader.verdict import Failure, NotStarted
+from converge.grader.checks.verdict import NotStarted
+from converge.grader.session.lab_operator import LabOperator, launch_of
+from converge.grader.session.testbed import lab_testbed
+from converge.testing.verdicts.failure import Failure
 
 pytestmark = pytest.mark.cluster
 
@@ -16,7 +17,7 @@ def make(course, namespace, kubeconfig, recorder, tmp_path):
     def operator(text):
         file = tmp_path / "loop.py"
         file.write_text(text)
-        made.append(Operator(course.find("01"), file, namespace, kubeconfig, recorder))
+        made.append(LabOperator(launch_of(course.find("01"), file, namespace.name), namespace, kubeconfig, recorder))
         return made[-1]
 
     yield operator
@@ -46,7 +47,7 @@ def test_what_it_printed_explains_it(make):
 
 
 def test_the_timeline_shows_its_reconciles_and_its_output_does_not():
-    with stage("06") as world:
+    with lab_testbed("06") as world:
         world.operator.start()
         app = world.namespace.webapp()
         world.operator.settle()

@@ -7,8 +7,8 @@ import urllib.request
 
 import pytest
 
-from converge.grader.outside import Outside
-from converge.records import Records
+from converge.operators.outside_service import Outside
+from converge.operators.records import Records
 
 
 @pytest.fixture
@@ -59,6 +59,20 @@ def test_it_fails_for_one_host_alone(service):
     assert ask(service, "PUT", "/records/bad.example", {})[0] == 201
 
 
+def test_it_fails_for_one_method_alone(service):
+    service.fail(403, host="shop.example", method="PUT")
+    asked = [("PUT", "shop"), ("GET", "shop"), ("PUT", "other")]
+    assert [ask(service, method, f"/records/{host}.example", {})[0] for method, host in asked] == [403, 404, 201]
+
+
+def test_it_can_give_no_answer_at_all(service):
+    service.fail(0, method="DELETE")
+    with pytest.raises(ConnectionResetError):
+        Records(service.url).delete("shop.example")
+    assert [str(each) for each in service.requests] == ["DELETE /records/shop.example → no answer"]
+    assert Records(service.url).all() == {}
+
+
 def test_it_is_slow_for_one_host_alone(service):
     service.slow(60, host="slow.example")
     began = time.monotonic()
@@ -93,3 +107,9 @@ def test_it_goes_down_and_comes_back_at_the_same_place(service):
     service.up()
     assert service.url == url
     assert ask(service, "GET", "/records/a.example")[0] == 200
+
+
+def test_without_an_address_it_says_which_variable_is_missing(monkeypatch):
+    monkeypatch.delenv("OUTSIDE_URL", raising=False)
+    with pytest.raises(RuntimeError, match="OUTSIDE_URL is not set"):
+        Records().all()

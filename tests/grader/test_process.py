@@ -6,21 +6,24 @@ from pathlib import Path
 import psutil
 import pytest
 
-from converge.grader.output import plain
-from converge.grader.process import Process
-from converge.grader.waiting import eventually
-from converge.grader.zygotes import zygote
+from converge.testing.sandbox.fork_client import fork_server
+from converge.testing.sandbox.output import plain
+from converge.testing.sandbox.process import Process, isolated_python
+from converge.testing.sandbox.supervisor import LARGEST_FILE, MOST_MEMORY
+from converge.testing.waits.waiting import eventually
 
 
-@pytest.fixture(params=["by itself", "from a zygote"])
+@pytest.fixture(params=["by itself", "from a fork server"])
 def start(request, tmp_path, tmp_path_factory):
     started = []
 
     def run(program, modules=("json",)):
         file = tmp_path_factory.mktemp("submission") / "program.py"
         file.write_text(program)
-        ready = zygote(modules, len(started)) if request.param == "from a zygote" else None
-        started.append(Process([str(file)], directory=tmp_path, environment={"KUBECONFIG": "/k"}, zygote=ready))
+        ready = fork_server(modules, len(started)) if request.param == "from a fork server" else None
+        started.append(
+            Process(isolated_python(str(file)), directory=tmp_path, environment={"KUBECONFIG": "/k"}, fork_server=ready)
+        )
         return started[-1]
 
     yield run
@@ -74,6 +77,48 @@ def test_nothing_stays_when_the_supervisor_is_killed(start, tmp_path):
     assert not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
 
 
+DAEMON = """
+import os, signal, time
+supervisor = os.getppid()
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        os.kill(supervisor, signal.SIGKILL)
+        open("pid", "w").write(str(os.getpid()))
+        {closing}
+        os.chdir("/")
+        os.execve("/bin/sleep", ["sleep", "480"], {{}})
+    os._exit(0)
+time.sleep(480)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="only Linux tells who holds a pipe")
+@pytest.mark.parametrize("closing", ["pass", "os.closerange(0, 64)"], ids=["holds pipes", "holds nothing"])
+def test_a_daemon_that_hides_is_found_when_the_supervisor_is_killed(start, tmp_path, closing):
+    process = start(DAEMON.format(closing=closing))
+    pid = int(eventually(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text(), within=20))
+    eventually(lambda: psutil.Process(pid).name() == "sleep", within=20)
+    process.close()
+    assert not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+
+
+def test_limits_cannot_be_lifted(printed):
+    asked = "import resource as r; print(*[r.getrlimit(w) for w in (r.RLIMIT_CORE, r.RLIMIT_FSIZE, r.RLIMIT_DATA)])"
+    assert printed(asked).strip() == " ".join(str((most, most)) for most in (0, LARGEST_FILE, MOST_MEMORY))
+
+
+def test_too_much_memory_is_an_error_of_the_submission(printed):
+    assert "MemoryError" in printed(f"x = b'x' * {MOST_MEMORY}")
+
+
+def test_too_many_processes_are_killed(start):
+    process = start("import os, time\nfor _ in range(400):\n    if os.fork() == 0: time.sleep(600)\ntime.sleep(600)")
+    assert process.ended.wait(30)
+    process.close()
+    assert "more than 128 processes at once" in process.output.text()
+
+
 def test_control_characters_are_taken_out():
     assert plain("\x1b[31mred\x1b[0m \x07bell\r\n\x9b2Jclear\n") == "red bell\n2Jclear\n"
 
@@ -113,7 +158,7 @@ def test_a_traceback_shows_the_submission_and_nothing_of_ours(printed):
     text = printed("def broken():\n    raise ValueError('mine')\nbroken()\n")
     assert "ValueError: mine" in text
     assert "in broken" in text
-    assert "zygote" not in text
+    assert "fork_server" not in text
 
 
 def test_it_ends_like_any_python(start):

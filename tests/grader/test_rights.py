@@ -3,8 +3,8 @@
 import pytest
 
 from converge.grader import course
-from converge.grader.against import rights
 from converge.grader.course import CourseError
+from converge.grader.course.submissions import rights
 
 
 @pytest.fixture(scope="module")

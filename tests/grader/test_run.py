@@ -3,8 +3,10 @@
 import pytest
 
 from converge.grader import course as courses
-from converge.grader.run import Job, run
-from converge.grader.verdict import Status
+from converge.grader.checks.verdict import Status
+from converge.grader.course.job import Job
+from converge.grader.session import run as runs
+from converge.grader.session.run import run
 from converge.runtime import NotFound
 
 MANIFEST = """
@@ -56,6 +58,23 @@ def test_jobs_do_not_mix_their_verdicts():
     ]
     assert sorted(ended) == [0, 1, 2]
     assert all(result.seconds > 0 for result in results)
+
+
+def test_a_grading_process_that_hangs_is_ended(tmp_path, monkeypatch):
+    """A check that stops pytest itself: no alarm of pytest's can help."""
+    monkeypatch.setattr(runs, "AROUND_A_CHECK", 5.0)
+    for path, text in {
+        "course.toml": MANIFEST,
+        "labs/01_namespaces/empty.py": "",
+        "tests/labs/test_01_namespaces.py": "import os, signal\nfrom converge.grader import check\n\n\n"
+        "@check(points=1, timeout=1)\ndef test_it():\n    'It hangs.'\n    os.kill(os.getpid(), signal.SIGSTOP)\n",
+    }.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text)
+    course = courses.load(tmp_path)
+    (result,) = run(course, [Job(course.labs[0])], workers=0)
+    assert "it hung: it reported nothing" in result.trouble
+    assert [check.status for check in result.checks] == [Status.ERROR]
 
 
 def test_a_job_that_cannot_be_parsed_does_not_stop_the_others(tmp_path):

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from converge.grader import course as courses
-from converge.grader import verify as verifying
+from converge.grader.session import verify as verifying
 
 MANIFEST = """
 [course]
@@ -68,7 +68,7 @@ def course(tmp_path):
 @pytest.fixture(autouse=True)
 def once(monkeypatch):
     """One run of the solution tells as much here as three."""
-    monkeypatch.setattr(verifying, "TIMES", 1)
+    monkeypatch.setattr(verifying, "SOLUTION_RUNS", 1)
 
 
 def problems(course):
@@ -135,9 +135,21 @@ def test_missing_files_are_named(course):
 def test_a_quick_run_asks_of_a_mutant_only_the_check_that_must_find_it(course):
     (found,) = verifying.verify(course, course.labs, quick=True)
     assert not any(trial.problems for trial in found.trials)
-    assert len(found.of("solutions")) == 1
+    assert {trial.subject.partition(":")[0] for trial in found.trials} == {"mutant", "variant"}
     assert found.of("mutant")[0].statuses["test_three"] == "failed"
     assert found.of("mutant")[0].statuses.get("test_zero") != "passed"
+
+
+def test_answers_are_the_solution_and_the_skeleton(course):
+    (found,) = verifying.verify(course, course.labs, answers=True)
+    assert [trial.subject for trial in found.trials] == ["solutions", "labs"]
+    assert not any(trial.problems for trial in found.trials)
+
+
+def test_both_halves_can_be_asked_for(course):
+    (found,) = verifying.verify(course, course.labs, quick=True, answers=True)
+    assert {trial.subject.partition(":")[0] for trial in found.trials} == {"solutions", "labs", "mutant", "variant"}
+    assert len(found.of("solutions")) == 1
 
 
 def test_a_quick_run_looks_twice_before_it_calls_something_a_problem(course, tmp_path):

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from converge.cli.watch import changes, file_system
+from converge.cli.watch import changes
+from converge.files import file_system, has_events
 
 
 @pytest.mark.parametrize("poll", [False, True], ids=["events", "polling"])
@@ -30,3 +31,10 @@ def test_a_save_is_heard(tmp_path, poll, way):
 
 def test_a_file_system_has_a_name_where_it_can_be_told(tmp_path):
     assert file_system(tmp_path) or not Path("/proc/mounts").exists()
+
+
+@pytest.mark.parametrize(
+    ("kind", "reports"), [("ext4", True), ("apfs", True), ("nfs4", False), ("smb3", False), ("fuse.vmhgfs-fuse", False)]
+)
+def test_a_network_file_system_reports_no_changes(kind, reports):
+    assert has_events(kind) is reports

@@ -6,7 +6,7 @@ The cluster and its administrator come from the course's pytest plugin.
 import pytest
 from runtime_world import write_kubeconfig
 
-from converge.grader.recorder import Recorder
+from converge.recorder import Recorder
 from converge.runtime import Client
 
 

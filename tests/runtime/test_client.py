@@ -7,7 +7,7 @@ import pytest
 from runtime_world import WEBAPP, config_map, web_app, write_kubeconfig
 
 from converge.grader import eventually
-from converge.grader.recorder import reads
+from converge.recorder import reads
 from converge.runtime import (
     AlreadyExists,
     BadRequest,

@@ -12,8 +12,8 @@ import pytest
 from runtime_world import WEBAPP, web_app
 
 from converge.grader import eventually
-from converge.grader.patience import patience
-from converge.grader.recorder import reads, requests
+from converge.recorder import reads, requests
+from converge.testing.waits.deadlines import scaled
 
 OPERATOR = """
     import logging
@@ -83,7 +83,7 @@ def test_an_operator_runs_and_sigterm_ends_it_in_two_seconds(run, admin, namespa
     process.send_signal(signal.SIGTERM)
     _, errors = process.communicate(timeout=20)
     assert process.returncode == 0, errors
-    assert time.monotonic() - started < patience(2)
+    assert time.monotonic() - started < scaled(2)
     lines = [json.loads(line) for line in errors.splitlines()]
     said = next(line for line in lines if line["message"] == "looking")
     assert (said["controller"], said["key"], said["level"]) == ("webapp", f"{namespace}/a", "info")
@@ -100,7 +100,7 @@ def test_sigterm_lets_the_work_in_hand_end(run, admin, namespace, tmp_path):
     process.send_signal(signal.SIGTERM)
     gate.write_text("the work is done")
     assert process.wait(timeout=20) == 0
-    assert time.monotonic() - started < patience(2)
+    assert time.monotonic() - started < scaled(2)
     assert observed(admin, "a", namespace) == 1
 
 

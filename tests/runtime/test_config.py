@@ -12,7 +12,7 @@ from converge.runtime import (
     ConfigError,
     Unavailable,
 )
-from converge.runtime.official import official
+from converge.runtime.api.official import official
 
 
 def test_no_kubeconfig_says_where_it_was_looked_for(monkeypatch, tmp_path):
@@ -112,7 +112,7 @@ def test_in_a_pod_the_service_account_is_used_and_its_token_may_be_rotated(
     files = official().load_incluster_config.__globals__
     monkeypatch.setitem(files, "SERVICE_TOKEN_FILENAME", str(tmp_path / "token"))
     monkeypatch.setitem(files, "SERVICE_CERT_FILENAME", str(cluster.ca_file))
-    monkeypatch.setattr("converge.runtime.config._POD_NAMESPACE", tmp_path / "namespace")
+    monkeypatch.setattr("converge.runtime.api.config._POD_NAMESPACE", tmp_path / "namespace")
     admin.create(config_map("a", namespace, x="1"))
     client = Client()
     assert client.get("v1", "ConfigMap", "a")["data"] == {"x": "1"}

@@ -7,7 +7,7 @@ import pytest
 from runtime_world import Gate, config_map, write_kubeconfig
 
 from converge.grader import eventually
-from converge.grader.recorder import reads, requests, writes
+from converge.recorder import reads, requests, writes
 from converge.runtime import (
     Client,
     Timeout,

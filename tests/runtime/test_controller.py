@@ -145,13 +145,6 @@ def test_an_async_reconcile_is_explained(run, caplog):
     assert "reconcile is an async function" in caplog.text
 
 
-def test_a_todo_is_not_retried(run, caplog):
-    controller = run(Recorded(fail_until(99, NotImplementedError("TODO 2: reconcile"))))
-    controller.queue.add(KEY)
-    assert eventually(lambda: controller.measures.outcomes["terminal_error"], within=10)
-    assert "TODO 2: reconcile" in caplog.text
-
-
 def test_an_unexpected_error_shows_a_traceback_that_begins_in_the_reconciler(run, caplog):
     controller = run(Recorded(lambda request, call: {}["spec"] if call == 1 else None))
     controller.queue.add(KEY)
@@ -159,6 +152,15 @@ def test_an_unexpected_error_shows_a_traceback_that_begins_in_the_reconciler(run
     assert "KeyError: 'spec'" in caplog.text
     assert "in reconcile" in caplog.text
     assert "in _process" not in caplog.text
+
+
+def test_the_log_says_when_a_pass_wants_to_be_called_again(run, caplog):
+    caplog.set_level(logging.DEBUG, "converge.controller")
+    controller = run(Recorded(lambda request, call: Result(requeue_after=30) if request == KEY else None))
+    controller.queue.add(KEY)
+    controller.queue.add(Request("default", "other"))
+    assert eventually(lambda: sum("reconciled in" in each for each in caplog.messages) == 2, within=10)
+    assert [each.rpartition(" ms")[2] for each in sorted(caplog.messages, key=len)] == ["", ", again in 30 s"]
 
 
 def test_a_conflict_is_not_shouted_about(run, caplog):

@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from converge.grader.recorder import writes
+from converge.recorder import writes
 from converge.runtime import EventRecorder
 
 

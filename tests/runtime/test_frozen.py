@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from converge.runtime.frozen import freeze, thaw
+from converge.runtime.informers.frozen import freeze, thaw
 
 PLAIN = {"metadata": {"name": "a", "labels": {"x": "1"}}, "items": [1, {"deep": [2]}], "none": None}
 

@@ -6,7 +6,7 @@ import pytest
 from runtime_world import Gate, config_map, write_kubeconfig
 
 from converge.grader import eventually
-from converge.grader.recorder import events, reads, watches
+from converge.recorder import events, reads, watches
 from converge.runtime import Client, Informer
 
 

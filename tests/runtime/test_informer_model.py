@@ -7,7 +7,7 @@ from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_s
 from runtime_world import config_map
 
 from converge.grader import eventually
-from converge.grader.recorder import watches
+from converge.recorder import watches
 from converge.runtime import Informer
 
 NAMES = st.sampled_from(["a", "b", "c"])

@@ -73,7 +73,7 @@ def test_a_real_410_after_a_real_compaction(cluster, admin, gate, gated, namespa
     gate.shut()
     admin.delete("v1", "Event", "a", namespace)
     admin.create(event("d"))
-    cluster.compact()
+    clusters.compact()
     gate.open()
     assert eventually(lambda: names(informer) == ["b", "c", "d"], within=30), names(informer)
     assert deleted == ["a"]
@@ -87,7 +87,7 @@ def test_it_survives_a_restart_of_the_server(cluster, admin, gated, namespace):
     informer.start()
     admin.create(config_map("a", namespace))
     assert eventually(lambda: names(informer) == ["a"], within=20), "the watch is open"
-    cluster.restart("kube-apiserver")
+    clusters.restart("kube-apiserver")
     admin.create(config_map("b", namespace))
     assert eventually(lambda: names(informer) == ["a", "b"], within=60), informer.last_error
     assert informer.lists <= 2, "a server that has just started may have no history, and say 410; once"

@@ -7,7 +7,7 @@ import pytest
 from runtime_world import WEBAPP, web_app
 
 from converge.grader import eventually
-from converge.grader.recorder import requests, watches
+from converge.recorder import requests, watches
 from converge.runtime import Client, LeaderElection, Manager
 
 LEASE = ("coordination.k8s.io/v1", "Lease")

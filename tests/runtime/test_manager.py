@@ -9,8 +9,7 @@ import pytest
 from runtime_world import WEBAPP, config_map, web_app, write_kubeconfig
 
 from converge.grader import eventually
-from converge.grader.patience import patience
-from converge.grader.recorder import events, reads
+from converge.recorder import events, reads
 from converge.runtime import (
     Client,
     Controller,
@@ -25,6 +24,7 @@ from converge.runtime import (
     WorkQueue,
     generation_changed,
 )
+from converge.testing.waits.deadlines import scaled
 
 
 class Mirror:
@@ -292,7 +292,7 @@ def test_stopping_finishes_the_work_in_hand_within_two_seconds(manage, admin, na
     assert entered.wait(20)
     started = time.monotonic()
     manager.stop()
-    assert time.monotonic() - started < patience(2)
+    assert time.monotonic() - started < scaled(2)
     assert len(written) == 1
 
 
@@ -336,7 +336,7 @@ def test_stopping_does_not_wait_for_work_that_does_not_end(manage, admin, namesp
     assert entered.wait(20)
     started = time.monotonic()
     manager.stop()
-    assert time.monotonic() - started < patience(2)
+    assert time.monotonic() - started < scaled(2)
     assert f"webapp: stopped while reconciling {namespace}/a" in caplog.text
     forever.set()
 

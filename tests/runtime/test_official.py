@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-from converge.runtime.official import import_plainly, official
+from converge.runtime.api.official import import_plainly, official
 
 
 def run(code: str) -> str:
@@ -11,13 +11,13 @@ def run(code: str) -> str:
 
 
 def test_the_models_are_not_imported():
-    code = "import sys, converge.runtime.official as o; o.official(); print('pydantic' in sys.modules)"
+    code = "import sys, converge.runtime.api.official as o; o.official(); print('pydantic' in sys.modules)"
     assert run(code) == "False"
 
 
 def test_who_imports_the_whole_package_later_gets_the_whole_package():
     code = (
-        "import converge.runtime.official as o; o.official()\n"
+        "import converge.runtime.api.official as o; o.official()\n"
         "import kubernetes, kubernetes.client, kubernetes.config, oauthlib.oauth2, requests_oauthlib\n"
         "pod = kubernetes.client.V1Pod(metadata=kubernetes.client.V1ObjectMeta(name='a'))\n"
         "print(pod.metadata.name, kubernetes.client.ApiClient.__name__, kubernetes.config.load_config.__name__,\n"
@@ -28,7 +28,7 @@ def test_who_imports_the_whole_package_later_gets_the_whole_package():
 
 def test_who_has_imported_the_whole_package_before_shares_it():
     code = (
-        "import kubernetes.client, converge.runtime.official as o\n"
+        "import kubernetes.client, converge.runtime.api.official as o\n"
         "print(o.official().configuration is kubernetes.client.Configuration)"
     )
     assert run(code) == "True"
@@ -37,7 +37,7 @@ def test_who_has_imported_the_whole_package_before_shares_it():
 def test_what_the_stand_ins_promise_is_there_when_it_is_asked_for():
     """Refreshing a token of the old auth-provider kind needs the API client and OAuth."""
     code = (
-        "import sys, converge.runtime.official as o\n"
+        "import sys, converge.runtime.api.official as o\n"
         "loader = sys.modules.get('kubernetes')\n"
         "names = o.official().load_kube_config.__globals__\n"
         "print(type(names['ApiClient'](configuration=o.official().configuration())).__module__,\n"
@@ -56,7 +56,7 @@ def test_the_plain_import_gives_the_same_parts():
 
 def test_when_the_quick_way_fails_the_plain_one_is_taken():
     code = (
-        "import sys, converge.runtime.official as o\n"
+        "import sys, converge.runtime.api.official as o\n"
         "def broken(root): raise ImportError('the package was rearranged')\n"
         "o._stand_ins = broken\n"
         "print(o.official().configuration.__name__, 'pydantic' in sys.modules)"

@@ -23,15 +23,15 @@ def test_all_that_is_offered_is_there_and_explained():
 
 
 def test_every_module_says_what_it_is():
-    for module in pkgutil.iter_modules(converge.runtime.__path__):
-        if module.name != "__main__":
-            assert importlib.import_module(f"converge.runtime.{module.name}").__doc__, module.name
+    for module in pkgutil.walk_packages(converge.runtime.__path__, "converge.runtime."):
+        if not module.name.endswith("__main__"):
+            assert importlib.import_module(module.name).__doc__, module.name
 
 
 def test_it_knows_nothing_of_the_course():
     code = (
         "import sys, converge.runtime\n"
-        "from converge.runtime.official import official; official()\n"
+        "from converge.runtime.api.official import official; official()\n"
         "print(sorted(name for name in sys.modules if name.startswith('converge.') and 'runtime' not in name))"
     )
     assert run(code) == "[]"

@@ -219,3 +219,8 @@ def test_the_bucket_lets_a_burst_pass_then_a_stream():
     assert [bucket.reserve() for _ in range(5)] == pytest.approx([0, 0, 0, 0.1, 0.2])
     now[0] = 100.0
     assert [bucket.reserve() for _ in range(4)] == pytest.approx([0, 0, 0, 0.1])
+
+
+def test_what_it_is_made_with_is_named():
+    with pytest.raises(TypeError, match="positional"):
+        WorkQueue(Backoff())

@@ -1,5 +1,0 @@
-"""Attack 1: end the process with success before anything can be asked."""
-
-import os
-
-os._exit(0)
