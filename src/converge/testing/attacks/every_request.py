@@ -306,8 +306,10 @@ class EveryRequest:
 
         within = self.within * deadlines.deadline_factor
         if not wait_until_right(all_right, within=within):
-            case, problem = self._blame([(case, self._unfinished(case, step)) for case in pending])
-            raise self._failure(case, step, f"after {within:g} s: {problem}")
+            problems = [(case, self._unfinished(case, step)) for case in pending]  # those behind the first may be right
+            if wrong := [each for each in problems if each[1]]:
+                case, problem = self._blame(wrong)
+                raise self._failure(case, step, f"after {within:g} s: {problem}")
         self._rest(cases, step)
         if not step.ends and not wait_until_right(lambda: not self._unlike(cases, left_alone), within=within):
             case, problem = self._blame(self._unlike(cases, left_alone))
