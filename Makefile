@@ -132,9 +132,9 @@ $(VENV)/.docs: $(VENV)/.made requirements.lock pyproject.toml
 
 $(VENV)/.notebooks: $(VENV)/.made requirements.lock pyproject.toml
 	$(call install,.[notebooks])
-	$(BIN)/python -m converge.cli.kernel
+	@$(BIN)/python -c 'from converge.cli import kernel; kernel.install()'
 
 $(VENV)/.all: $(VENV)/.made requirements.lock pyproject.toml
 	$(call install,.[$(EXTRAS)])
-	$(BIN)/python -m converge.cli.kernel
+	@$(BIN)/python -c 'from converge.cli import kernel; kernel.install()'
 	@touch $(VENV)/.learn $(VENV)/.docs $(VENV)/.notebooks

@@ -1,6 +1,6 @@
 """The Jupyter kernel named ``converge``: this virtual environment's Python, listed where Jupyter and VS Code look.
 
-``python -m converge.cli.kernel`` writes it; `make` does so when it installs Jupyter.
+`make` writes it when it installs Jupyter.
 """
 
 from __future__ import annotations
@@ -28,7 +28,3 @@ def install() -> Path:
     file = Path(sys.prefix) / "share" / "jupyter" / "kernels" / NAME / "kernel.json"
     write_whole(file, json.dumps(specification, indent=1) + "\n")
     return file
-
-
-if __name__ == "__main__":
-    install()

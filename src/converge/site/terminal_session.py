@@ -99,8 +99,7 @@ class TerminalSession(Shell):
         self._log = Path(self._folder.name) / "operator.log"
 
     def __enter__(self) -> Self:
-        self.run_silently(f"delete namespace {self.namespace} --ignore-not-found")
-        self.run_silently(f"create namespace {self.namespace}")
+        self._make_namespace()
         self.start()
         return self
 
@@ -110,6 +109,17 @@ class TerminalSession(Shell):
         self.stop()
         self.run_silently(f"delete namespace {self.namespace} --wait=false")
         super().__exit__(kind, error, trace)
+
+    def _make_namespace(self) -> None:
+        """Make the namespace, once the one of an earlier session has gone: that session didn't wait for its end."""
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            self.run_silently(f"delete namespace {self.namespace} --ignore-not-found")
+            try:
+                return self.run_silently(f"create namespace {self.namespace}")
+            except RuntimeError as error:
+                if "(AlreadyExists)" not in str(error) or time.monotonic() > deadline:
+                    raise
 
     def start(self) -> None:
         """Start the operator; returns when it runs."""
