@@ -3,13 +3,16 @@
 import csv
 import json
 import os
+import re
 import subprocess
 import zipfile
 from datetime import UTC, datetime, timedelta
 from html.parser import HTMLParser
 
 import pytest
+import typer.main
 
+from converge import cli
 from converge.classroom import grading, platforms, policy, reports, roster
 from converge.classroom.grading import Piece
 from converge.classroom.policy import Policy
@@ -335,3 +338,11 @@ def test_classroom50_gets_a_result_and_a_status(tmp_path):
     assert (ended.returncode, (tmp_path / "checkout" / "result.json").exists()) == (4, False)
     ended, _ = run(command, tmp_path / "checkout", tmp_path)
     assert (ended.returncode, (tmp_path / "checkout" / "result.json").exists()) == (0, True)
+
+
+@pytest.mark.parametrize("place", ["converge grade --help", "docs/instructors/grading-a-class.md"])
+def test_every_format_is_named_where_an_instructor_looks(place):
+    page = COURSE.root / place
+    options = typer.main.get_command(cli.app).commands["grade"].params
+    text = page.read_text() if page.exists() else next(each.help for each in options if each.name == "format")
+    assert [name for name in reports.FORMATS if name not in re.findall(r"\w+", text)] == []

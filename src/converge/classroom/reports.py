@@ -24,7 +24,8 @@ from converge.grader.course import Lab
 from converge.grader.course.course_toml import CourseError
 from converge.grader.report import files, html
 
-FORMATS = ("gradescope", "classroom50", "prairielearn", "vpl", "junit")
+# Per student, if asked for: the JSON is in the store and the HTML in `pages`.
+FORMATS = tuple(name for name in files.FORMATS if name not in ("json", "html"))
 
 Marks = dict[str, list[Mark]]  # by student, one per lab
 
