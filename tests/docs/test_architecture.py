@@ -5,6 +5,8 @@ import tomllib
 
 from places import ROOT
 
+from converge.cluster import providers
+
 PAGE = (ROOT / "docs" / "architecture.md").read_text()
 CONTRACTS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
 
@@ -32,3 +34,9 @@ def test_the_packages_of_the_grader_are_listed_from_the_top() -> None:
     listed = re.search(r"in five packages, from the top: ([^.]+)\.", PAGE.replace("\n", " "))
     assert listed
     assert re.findall(r"`(\w+)`", listed[1]) == packages
+
+
+def test_every_provider_is_in_the_contracts_that_name_providers() -> None:
+    modules = sorted(entry.partition(":")[0] for entry in providers.REGISTERED.values())
+    listed = [each.get("modules") or each.get("forbidden_modules") for each in CONTRACTS if "layers" not in each]
+    assert [sorted(names) for names in listed if names] == [modules, modules]
