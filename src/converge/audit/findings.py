@@ -12,7 +12,7 @@ from converge.audit.settings import AuditError, Settings
 from converge.files import write_whole
 
 FORMAT = "converge/finding/v1"
-NAMED_BY = [
+NAMED_BY = (  # the parts of a case that its name is made of
     "moment",
     "how",
     "what",
@@ -26,7 +26,7 @@ NAMED_BY = [
     "child",
     "field",
     "path",
-]
+)
 LEVELS = ("error", "warning", "note")
 
 
@@ -74,25 +74,7 @@ class Finding:
 
 def name_of(attack: str, case: dict[str, Any]) -> str:
     """A name for a finding that stays the same from run to run: the attack and where it struck."""
-    words = [
-        str(case[key])
-        for key in (
-            "moment",
-            "how",
-            "what",
-            "lost",
-            "fault",
-            "step",
-            "write",
-            "nth",
-            "request",
-            "kind",
-            "child",
-            "field",
-            "path",
-        )
-        if case.get(key) not in (None, "")
-    ]
+    words = [str(case[key]) for key in NAMED_BY if case.get(key) not in (None, "")]
     slugs = [re.sub(r"[^a-zA-Z0-9.]+", "-", word).strip("-").lower() for word in words]
     return "/".join([attack, "-".join(slugs)] if slugs else [attack])
 
