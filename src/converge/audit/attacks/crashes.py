@@ -11,7 +11,6 @@ from converge.recorder import writes
 from converge.testing import attacks
 
 MOST_WRITES = 12  # of one object at which it's killed
-HINT = "What was done before the crash is in the cluster: look there, not in memory, and go on from it."
 
 
 def counted_writes(operator: KeptOperator) -> Any:
@@ -35,7 +34,6 @@ def _killed(moment: Any) -> Single:
             wrong=target.wrong,
             match=counted_writes(operator),
             within=target.learned.patience,
-            hint=HINT,
         )
         operator.settle(within=target.learned.patience)
         return "" if struck else "this time it needed fewer writes"

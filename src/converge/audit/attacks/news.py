@@ -19,9 +19,6 @@ from converge.audit.attacks.base import (
 from converge.audit.target import AuditTarget
 from converge.testing import attacks
 
-OLD_CACHE = "What's missing in a cache may be too new for it. Ask the server before you delete."
-OLD_DELETION = "What the cache says of a name may be about an earlier object: compare uids before you delete."
-
 
 def _old_cache(target: AuditTarget, plan: Plan, args: Args) -> None:
     target.started()
@@ -32,7 +29,6 @@ def _old_cache(target: AuditTarget, plan: Plan, args: Args) -> None:
         children=target.children,
         kind=target.kind,
         within=target.learned.patience,
-        hint=OLD_CACHE,
     )
 
 
@@ -44,7 +40,6 @@ def _old_deletion(target: AuditTarget, plan: Plan, args: Args) -> None:
         children=target.children,
         lived=True,
         within=target.learned.patience,
-        hint=OLD_DELETION,
     )
 
 

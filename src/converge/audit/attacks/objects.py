@@ -10,8 +10,6 @@ from converge.testing import attacks
 from converge.testing.attacks.replicas import CannotRunTwiceError
 from converge.testing.verdicts.failure import Failure
 
-ALONE = "Everything that belongs to an object carries its name: children, selectors, labels. Nothing is shared."
-NOTHING = "An ownerReference with controller: true lets the garbage collector do this; the rest needs a finalizer."
 ELECT = (
     "It asked for no Lease: two processes act at once, as they do for a moment in every rolling update. "
     "Turn its leader election on, or let it be replaced with `strategy: Recreate`."
@@ -27,7 +25,6 @@ def _deletion(target: AuditTarget, plan: Plan, args: Args) -> None:
         propagation="Foreground" if args["how"] == "foreground" else None,
         while_down=args["how"] == "while-down",
         within=target.learned.patience,
-        hint=NOTHING,
     )
 
 
@@ -39,7 +36,6 @@ def _two_objects(target: AuditTarget, plan: Plan, args: Args) -> None:
         wrong=target.wrong,
         children=target.children,
         within=target.learned.patience,
-        hint=ALONE,
     )
 
 

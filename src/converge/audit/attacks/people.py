@@ -21,9 +21,6 @@ from converge.testing import attacks
 from converge.testing.attacks.concurrent_writers import NothingReported, set_condition
 from converge.testing.objects.custom_resource import CustomResource
 
-HEALS = "Compare every field that you own with what it should be, each time, not only when the spec has changed."
-SPARES = "Say only what you own: apply or patch those fields. A replace with your own object wipes out the rest."
-
 
 def _child_deleted(target: AuditTarget, plan: Plan, args: Args) -> None:
     app = target.running()
@@ -51,7 +48,6 @@ def _child_edited(target: AuditTarget, plan: Plan, args: Args) -> None:
         target.wrong,
         drifts={drift.field: (kind, name, drift.patch)},
         within=target.learned.patience,
-        hint=HEALS,
     )
 
 
@@ -65,7 +61,7 @@ def _foreign(target: AuditTarget, plan: Plan, args: Args) -> None:
         else:
             target.operator.restart()
 
-    attacks.foreign_fields_survive(target.operator, app, child=child, change=change, within=3, hint=SPARES)
+    attacks.foreign_fields_survive(target.operator, app, child=child, change=change, within=3)
 
 
 def _stranger_cases(plan: Plan) -> list[Args]:

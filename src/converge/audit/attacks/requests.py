@@ -7,12 +7,11 @@ from collections.abc import Iterator, Sequence
 
 from converge.audit.attacks.base import ERROR, Args, Attack, Outcome, Plan, as_args, named
 from converge.audit.target import AuditTarget
-from converge.testing.attacks.every_request import MODES, CaseFailure, EveryRequest, Reference, Step
+from converge.testing.attacks.every_request import HINT, MODES, CaseFailure, EveryRequest, Reference, Step
 from converge.testing.objects.custom_resource import CustomResource
 from converge.testing.verdicts.failure import Failure
 
 SIDE_BY_SIDE = 20  # objects of which each has a request that fails
-HINT = "Every request can fail. Let the error end the pass: it's run again, and starts from what's there by then."
 
 
 def _cases(plan: Plan) -> list[Args]:

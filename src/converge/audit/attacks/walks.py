@@ -34,7 +34,6 @@ ALL = 60.0  # seconds in which all of them come to rest
 MOST_PAIRS = 6
 THERE = "What the old spec asked for and the new one doesn't has to go; what it now asks for has to come."
 BACK = "What an old spec asked for and the new one doesn't has to go: fields, labels, objects."
-DOWN = "The event is lost for good. On start, compare the desired with the actual state, for every object."
 
 
 def _edit_cases(plan: Plan) -> list[Args]:
@@ -206,7 +205,6 @@ def _while_down(target: AuditTarget, plan: Plan, args: Args) -> str:
         wrong=lambda: target.wrong(app),
         what=f"the spec of {app} was changed ({args['patch']})",
         within=target.learned.patience,
-        hint=DOWN,
     )
     return ""
 

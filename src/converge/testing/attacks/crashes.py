@@ -19,8 +19,12 @@ Moment = Literal["after", "before"]
 Wrong = Callable[[CustomResource], str]
 MAX_WRITES = 15  # writes for one object; an operator that needs more is not crashed at the rest
 
-AFTER = "Whatever was done before the crash is in the cluster: look there, not in memory, and go on from what you find."
-BEFORE = "Nothing of that write has happened. Every pass has to look at everything again, not only at what was new."
+HINTS: dict[Moment, str] = {
+    "after": "Whatever was done before the crash is in the cluster: look there, not in memory, and go on from what you "
+    "find.",
+    "before": "Nothing of that write has happened. Every pass has to look at everything again, not only at what was "
+    "new.",
+}
 
 
 def crash_after_every_write(
@@ -37,7 +41,7 @@ def crash_after_every_write(
     The write has happened, and the operator doesn't know. Each round has a new object. The attack ends after `most`
     rounds.
     """
-    _crash(operator, make, wrong, "after", within, hint or AFTER, most)
+    _crash(operator, make, wrong, "after", within, hint, most)
 
 
 def crash_before_every_write(
@@ -49,7 +53,7 @@ def crash_before_every_write(
     hint: str = "",
 ) -> None:
     """The same, but the write at which the operator dies never reaches the server."""
-    _crash(operator, make, wrong, "before", within, hint or BEFORE)
+    _crash(operator, make, wrong, "before", within, hint)
 
 
 def crash_at_write(
@@ -69,7 +73,7 @@ def crash_at_write(
     """
     from converge.recorder import writes
 
-    recorder = operator.recorder
+    recorder, hint = operator.recorder, hint or HINTS[moment]
     operator.settle()  # what is left of the round before must not be counted in this one
     order = recorder.kill_after if moment == "after" else recorder.kill_before
     fault = order(match or writes(), nth=number, kill=operator.crash)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from converge.testing.attacks.until_right import fail_unless_right
 from converge.testing.operator import Operator
 
-HINT = "The event is lost for good. On start, compare what is wished with what is there, for every object."
+HINT = "The event is lost for good. On start, compare the desired with the actual state, for every object."
 
 
 def changes_while_down(

@@ -11,7 +11,7 @@ from converge.testing.verdicts.failure import Failure
 from converge.testing.waits.waiting import eventually
 
 ALONE = "Everything that belongs to an object carries its name: children, selectors, labels. Nothing is shared."
-NOTHING = "An ownerReference with controller: true lets the garbage collector do this; what it cannot see is yours."
+NOTHING = "An ownerReference with controller: true lets the garbage collector do this; the rest needs a finalizer."
 
 
 def two_objects_are_independent(

@@ -14,7 +14,7 @@ from converge.testing.waits.idle import wait_until_idle
 from converge.testing.waits.waiting import eventually
 
 HINT = "What's missing in a cache may be too new for it. Ask the server before you delete."
-HINT_OF_A_NAMESAKE = "What the cache says of a name may be said of an earlier object. The server knows who has it now."
+HINT_OF_A_NAMESAKE = "What the cache says of a name may be about an earlier object: compare uids before you delete."
 HINT_OF_AN_OLD_SPEC = "The spec in a cache may be older than what you did. Before you delete, ask the server."
 HOLD = "converge.example/hold"
 
