@@ -1,5 +1,7 @@
 """One module finds a TODO in a skeleton, in a traceback and in a log."""
 
+import ast
+
 import pytest
 
 from converge.grader.checks import todo
@@ -26,3 +28,9 @@ def test_a_skeletons_todos_are_counted_in_order():
     one = '# TODO 1: look\nraise NotImplementedError("TODO 1: look")\n'
     two = 'raise NotImplementedError(\n    f"TODO 2: {name}"\n)\n'
     assert todo.numbers(one + two) == [1, 2]
+
+
+def test_a_function_that_raises_a_todo_is_unwritten():
+    a, b = ast.parse('def a():\n    raise NotImplementedError("TODO 1: a")\ndef b():\n    raise ValueError\n').body
+    assert todo.is_unwritten(a)
+    assert not todo.is_unwritten(b)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 
 _WRITTEN = re.compile(r"NotImplementedError\(\s*f?[\"']TODO (\d+):")
@@ -12,6 +13,12 @@ _RAISED = re.compile(r"NotImplementedError: (TODO \d+:[^\n]*)")
 def numbers(source: str) -> list[int]:
     """The numbers of a skeleton's TODOs, in the order of the file."""
     return [int(number) for number in _WRITTEN.findall(source)]
+
+
+def is_unwritten(function: ast.AST) -> bool:
+    """Whether a skeleton leaves this function to the learner."""
+    raised = [node.exc for node in ast.walk(function) if isinstance(node, ast.Raise)]
+    return any(isinstance(each, ast.Call) and ast.unparse(each.func) == "NotImplementedError" for each in raised)
 
 
 def reached(output: str) -> str:

@@ -10,6 +10,7 @@ import ast
 import re
 from collections.abc import Iterator
 
+from converge.grader.checks.todo import is_unwritten
 from converge.grader.course.course import Lab
 from converge.grader.course.submissions import mutants
 
@@ -34,7 +35,7 @@ def requirements(lab: Lab) -> Iterator[tuple[str, str]]:
         for todo in TODO.findall(lab.skeleton.with_name(file).read_text()):
             yield todo.partition(":")[0], normal(todo)
     for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and "NotImplementedError" in ast.unparse(node):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and is_unwritten(node):
             yield f"the docstring of {node.name}", normal(ast.get_docstring(node) or "")
 
 

@@ -11,6 +11,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from converge.grader.checks.todo import is_unwritten
 from converge.grader.course import Lab
 
 LOGGERS = ("log", "logger", "logging")
@@ -65,7 +66,7 @@ def written(lab: Lab) -> list[tuple[str, Function]]:
     return [
         (name, function)
         for name, function in functions(ast.parse(lab.solution.read_text()))
-        if name not in skeleton or is_open(skeleton[name]) or ast.dump(skeleton[name]) != ast.dump(function)
+        if name not in skeleton or is_unwritten(skeleton[name]) or ast.dump(skeleton[name]) != ast.dump(function)
     ]
 
 
@@ -75,12 +76,6 @@ def functions(tree: ast.Module | ast.ClassDef, prefix: str = "") -> Iterator[tup
             yield prefix + node.name, node
         elif isinstance(node, ast.ClassDef):
             yield from functions(node, f"{prefix}{node.name}.")
-
-
-def is_open(function: Function) -> bool:
-    """Whether a skeleton leaves it to the learner."""
-    raised = [node.exc for node in ast.walk(function) if isinstance(node, ast.Raise)]
-    return any(isinstance(each, ast.Call) and ast.unparse(each.func) == "NotImplementedError" for each in raised)
 
 
 def parses(text: str) -> bool:
