@@ -12,12 +12,14 @@ from converge.grader.checks.webapps import (
     CHILDREN,
     another_port,
     children_of,
+    comes_back,
     deployment_of,
     foreign_deployment,
     foreign_service,
     gets_there_by_itself,
     is_given_up,
     makes_nothing_while_deleted,
+    namesakes_stay_independent,
     no_pass_fails,
     other_image,
     uid_of,
@@ -253,13 +255,11 @@ def test_a_deleted_child_comes_back(operator, namespace):
     """A child deleted by hand is created again, though the WebApp was not touched."""
     app = running(operator, namespace)
     for kind in CHILDREN:
-        operator.settle()
-        before = uid_of(app, kind)
-        namespace.delete(kind, app.name)
-        eventually(
-            lambda kind=kind, before=before: uid_of(app, kind) not in (None, before),
-            when=f"{kind} {app.name} was deleted, and the WebApp was left alone",
-            expected=f"another {kind} {app.name}",
+        comes_back(
+            operator,
+            app,
+            kind,
+            when="the WebApp was left alone",
             hint="Watch what you own: an event of a child leads to its controller, and so to a reconcile.",
         )
         owned(
@@ -495,16 +495,7 @@ def test_a_failed_request_is_made_again(operator, namespace):
 @check(points=2, section="one-owner-manages")
 def test_namesakes_in_two_namespaces(operator, other_namespace):
     """Two WebApps with the same name in two namespaces own their own children, and one can go without the other."""
-    ports = iter((8001, 8002, 8004))
-    attacks.namesakes_are_independent(
-        operator,
-        make=lambda namespace, name: namespace.webapp(name, replicas=1, port=next(ports)),
-        wrong=wrong,
-        children=CHILDREN,
-        edit=lambda app: app.edit(port=8003),
-        deletion=True,
-        reborn=True,
-    )
+    namesakes_stay_independent(operator, wrong)
 
 
 @check(points=2, section="what-blocks-a-deletion", incident="operator-framework/operator-sdk#4020")

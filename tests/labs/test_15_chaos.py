@@ -6,7 +6,14 @@ from converge.grader import check, eventually, expect
 from converge.grader.checks import webapps
 from converge.grader.checks.conditions import condition_in, conditions_in, conditions_of
 from converge.grader.checks.oracles import wrong_webapp
-from converge.grader.checks.webapps import CHILDREN, children_of, deployment_of, service_of, uid_of
+from converge.grader.checks.webapps import (
+    CHILDREN,
+    children_of,
+    comes_back,
+    deployment_of,
+    namesakes_stay_independent,
+    service_of,
+)
 from converge.recorder import writes
 from converge.testing import attacks
 
@@ -95,14 +102,12 @@ def test_a_child_that_is_missing_alone_is_made(operator, namespace, other_namesp
     """Each child that is missing comes back, edits by hand are undone, and namesakes don't disturb each other."""
     app = running(operator, namespace)
     for kind in CHILDREN:
-        operator.settle()  # so that nothing but its absence calls the operator
-        before = uid_of(app, kind)
-        namespace.delete(kind, app.name)
-        eventually(
-            lambda kind=kind, before=before: uid_of(app, kind) not in (None, before),
+        comes_back(
+            operator,
+            app,
+            kind,
             within=SOON,
-            when=f"the {kind} was deleted, and all else was left as it is",
-            expected=f"a new {kind}",
+            when="all else was left as it is",
             hint="A state between two writes can be reached by other ways than a crash. Look at each child by itself.",
         )
     converged(app, when="the children were deleted, one after the other", hint="Make them as the spec says.")
@@ -117,16 +122,7 @@ def test_a_child_that_is_missing_alone_is_made(operator, namespace, other_namesp
         },
         within=SOON,
     )
-    ports = iter((8001, 8002, 8004))
-    attacks.namesakes_are_independent(
-        operator,
-        make=lambda namespace, name: namespace.webapp(name, replicas=1, port=next(ports)),
-        wrong=wrong,
-        children=CHILDREN,
-        edit=lambda app: app.edit(port=8003),
-        deletion=True,
-        reborn=True,
-    )
+    namesakes_stay_independent(operator, wrong)
 
 
 @check(points=2, section="events-that-nobody-saw", incident="instaclustr/cassandra-operator#398", timeout=60)

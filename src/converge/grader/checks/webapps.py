@@ -12,6 +12,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, cast
 
 from converge.grader.checks.expect import expect, fail
+from converge.testing import attacks
 from converge.testing.verdicts.failure import Failure
 from converge.testing.waits.waiting import eventually
 
@@ -215,6 +216,34 @@ def gets_there_by_itself(
         when=when,
         expected="the operator looks again by itself",
         hint=hint,
+    )
+
+
+def comes_back(operator: Operator, app: CustomResource, kind: str, *, when: str, hint: str, within: float = 10) -> None:
+    """Delete the WebApp's child of that kind, with nothing else to do, and wait until there is another one."""
+    operator.settle()
+    before = uid_of(app, kind)
+    app.namespace.delete(kind, app.name)
+    eventually(
+        lambda: uid_of(app, kind) not in (None, before),
+        within=within,
+        when=f"{kind} {app.name} was deleted, and {when}",
+        expected=f"another {kind} {app.name}",
+        hint=hint,
+    )
+
+
+def namesakes_stay_independent(operator: Operator, wrong: Callable[[CustomResource], str]) -> None:
+    """`attacks.namesakes_are_independent` with ports that differ, an edit, a deletion and another one of that name."""
+    ports = iter((8001, 8002, 8004))
+    attacks.namesakes_are_independent(
+        operator,
+        make=lambda namespace, name: cast("CourseNamespace", namespace).webapp(name, replicas=1, port=next(ports)),
+        wrong=wrong,
+        children=CHILDREN,
+        edit=lambda app: app.edit(port=8003),
+        deletion=True,
+        reborn=True,
     )
 
 
