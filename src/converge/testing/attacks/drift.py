@@ -54,23 +54,27 @@ def heals_deletion(
     """Delete a child behind the operator's back, and wait until there is one again."""
     kind, name = child
     operator.settle()
-    there = app.namespace.get(kind, name)
-    app.namespace.delete(kind, name)
-    uid = there["metadata"]["uid"] if there else None
-
-    def missing() -> str:
-        now = app.namespace.get(kind, name)
-        still = now is not None and now["metadata"]["uid"] == uid
-        return f"{kind}/{name} is still being deleted" if still else wrong(app)
-
+    gone = delete_child(app, child)
     fail_unless_right(
-        missing,
+        lambda: wrong(app) if gone() else f"{kind}/{name} is still being deleted",
         within=within,
         when=f"someone deleted {kind}/{name}, which {app} needs",
         expected=f"it is back within {within:g} s",
         hint=hint or "Watch what you create: an event of a child has to lead to a look at its owner.",
     )
     operator.settle()
+
+
+def delete_child(app: CustomResource, child: tuple[str, str]) -> Callable[[], bool]:
+    """Delete a child by its kind and name. Returns the question whether it's gone; another of its name may be there."""
+    there = app.namespace.get(*child)
+    app.namespace.delete(*child)
+
+    def gone() -> bool:
+        now = app.namespace.get(*child)
+        return now is None or there is None or now["metadata"]["uid"] != there["metadata"]["uid"]
+
+    return gone
 
 
 def foreign_fields_survive(

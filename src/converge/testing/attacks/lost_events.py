@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 
 from converge.recorder.matching import events
 from converge.testing.attacks.create_counts import created, fail_if_made_twice
+from converge.testing.attacks.drift import delete_child
 from converge.testing.attacks.until_right import fail_unless_right
 from converge.testing.objects.custom_resource import CustomResource
 from converge.testing.operator import Operator
@@ -53,15 +54,8 @@ def lost_deletion_is_found(
     """Delete a child behind the operator's back, lose the event, then let the watches expire."""
     recorder, (kind, name) = operator.recorder, child
     operator.settle()
-    there = app.namespace.get(kind, name)
-    uid = there["metadata"]["uid"] if there else ""
-
-    def gone() -> bool:
-        now = app.namespace.get(kind, name)
-        return now is None or now["metadata"]["uid"] != uid
-
     with recorder.drop(events(), times=None) as dropped:
-        app.namespace.delete(kind, name)
+        gone = delete_child(app, child)
         eventually(lambda: gone() and any(each.type == "DELETED" for each in dropped.fired), within=3)
     recorder.expire_watches()
     fail_unless_right(
