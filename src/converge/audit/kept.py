@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from converge.recorder import RecordedRequest
 from converge.testing.operator import STOP_SECONDS, Launch, Operator
+from converge.testing.verdicts.evidence import NOT_STATE
 from converge.testing.verdicts.failure import Failure, TookTooLong, Verdict
 from converge.testing.waits import idle
 
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 MOST_EXITS = 3  # in one attack; a kubelet calls it CrashLoopBackOff long before its tenth
 ELECTION = b"control-plane.alpha.kubernetes.io/leader"  # the annotation of locks that are no Leases
 INSIDE = ("exec", "attach", "portforward", "proxy", "log")
-ASIDE = ("events", "leases")
 
 
 class KeptOperator(Operator):
@@ -104,7 +104,7 @@ class KeptOperator(Operator):
     def ignored(self, request: RecordedRequest) -> bool:
         """Whether a request says nothing about rest: elections, Events, other namespaces, known noise."""
         return (
-            request.resource in ASIDE
+            request.resource in NOT_STATE
             or inside_pods(request)
             or is_election(request)
             or (bool(request.namespace) and request.namespace != self.namespace.name)

@@ -26,7 +26,7 @@ from converge.testing.kopf_writes import by_kopf
 from converge.testing.sandbox.fork_client import fork_server
 from converge.testing.sandbox.jail import Jail, Reach
 from converge.testing.sandbox.process import Process, own_environment
-from converge.testing.verdicts.evidence import ASIDE, refused, written
+from converge.testing.verdicts.evidence import NOT_STATE, refused, written
 from converge.testing.verdicts.failure import Failure, TookTooLong, Verdict
 from converge.testing.verdicts.tracebacks import Crash, crashes, readable
 from converge.testing.waits.deadlines import scaled
@@ -382,7 +382,7 @@ class Operator:
         crashed = crashes(self._runs[-1].output.text()) if self._runs else []
         since = max([self._started, *(each.time for each in self._achieved())])
         asked = [each for each in self.recorder.requests if each.time >= since and not each.fault]
-        denied = [each for each in asked if each.status in FINAL_REFUSALS and each.resource not in ASIDE]
+        denied = [each for each in asked if each.status in FINAL_REFUSALS and each.resource not in NOT_STATE]
         hint = self._hint_for(denied[-1]) if denied else ""
         if crashed:
             causes = {each.fingerprint(self.launch.folder) for each in crashed}
@@ -401,7 +401,7 @@ class Operator:
 
     def _achieved(self) -> list[RecordedRequest]:
         """The writes of its own that changed something a user would see."""
-        return [each for each in self.own_writes(0) if each.changed and each.resource not in ASIDE]
+        return [each for each in self.own_writes(0) if each.changed and each.resource not in NOT_STATE]
 
     def _failed(self, repeated: RepeatedFailure) -> Failure:
         failure = Failure(repeated.message, seen=repeated.seen, hint=repeated.hint)

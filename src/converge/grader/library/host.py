@@ -22,9 +22,8 @@ from types import FrameType, ModuleType
 from typing import Any
 
 from converge.files import load_module
-from converge.grader.library.jsonlines import JsonLines
+from converge.grader.library.jsonlines import MODULE, JsonLines
 
-MODULE = 0  # the reference of the submission's module
 WAIT = threading.Condition.wait.__code__
 # Taken before the submission is loaded: what it puts in the place of these later has no effect here.
 SET_TRACE, GET_TRACE, TRACE_THREADS = sys.settrace, sys.gettrace, threading.settrace

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from converge.grader.checks.verdict import NotStarted
-from converge.grader.library.jsonlines import AnswerOf, JsonLines, Made, TooLargeError
+from converge.grader.library.jsonlines import MODULE, AnswerOf, JsonLines, Made, TooLargeError
 from converge.grader.library.remote import CALL_LIMIT, Method, Pending, Raised, RemoteObject
 from converge.testing.sandbox.jail import Jail, Reach
 from converge.testing.sandbox.process import Process, isolated_python
@@ -28,7 +28,6 @@ from converge.testing.verdicts.failure import Failure, TookTooLong
 from converge.testing.waits.deadlines import scaled
 from converge.testing.waits.waiting import interruptions
 
-MODULE = 0
 MOST_QUESTIONS = 256  # of a submission that wait for an answer: each has a thread here
 ONCE = ""  # a thread that ends with its call
 STAY_ALIVE = "A module must not end the process: no sys.exit, no os._exit."

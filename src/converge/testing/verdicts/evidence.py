@@ -19,7 +19,7 @@ CHANGES_SHOWN = 3  # of one write
 LONGEST_VALUE = 80
 LONGEST_SENT = 160
 BY_THE_SERVER = ("metadata.managedFields", "metadata.resourceVersion", "metadata.generation", "status")
-ASIDE = ("events", "leases")  # a word to people and a sign of life: neither is what a check judges
+NOT_STATE = ("events", "leases")  # a word to people and a sign of life: neither is what a check judges
 
 
 def refused(recorder: Recorder) -> list[str]:
@@ -34,7 +34,7 @@ def is_refused(request: RecordedRequest) -> bool:
 
 def written(requests: Sequence[RecordedRequest]) -> list[str]:
     """The last writes that changed something, each with what it changed; if none did, the last of the others."""
-    done = [each for each in requests if each.is_write and not is_refused(each) and each.resource not in ASIDE]
+    done = [each for each in requests if each.is_write and not is_refused(each) and each.resource not in NOT_STATE]
     changing = [_changed(each, requests) for each in done if each.changed is not False]
     return counted(changing)[-SHOWN:] or counted([str(each) for each in done])[-SHOWN:]
 
