@@ -2,7 +2,7 @@
 
 inputs, settings   what the user says: CRDs, a sample object, a command, what is allowed
 sample, edits      objects like the sample, and small changes of its spec
-bed, kept          one run of the operator: a namespace, a recorder, and a process that is kept alive
+testbed, kept          one run of the operator: a namespace, a recorder, and a process that is kept alive
 snapshot, learn    what an object that is left alone leads to, and what of it differs from run to run
 target, attacks    the attacks, most of them `converge.testing`'s own, judged by that reference
 findings, session  what was found, confirmed, grouped and allowed

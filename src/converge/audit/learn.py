@@ -12,10 +12,10 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from converge.audit import snapshot
-from converge.audit.bed import Bed
 from converge.audit.kept import KeptOperator, signature
 from converge.audit.sample import Sample
 from converge.audit.settings import AuditError, Settings
+from converge.audit.testbed import AuditTestbed
 from converge.testing.attacks.every_request import concerns
 from converge.testing.objects import kinds
 from converge.testing.objects.custom_resource import CustomResource
@@ -79,26 +79,26 @@ class Learned:
 Say = Callable[[str], None]
 
 
-def learn(make_bed: Callable[[str], Bed], sample: Sample, settings: Settings, say: Say) -> Learned:
+def learn(make_testbed: Callable[[str], AuditTestbed], sample: Sample, settings: Settings, say: Say) -> Learned:
     """Run the operator on the sample in fresh namespaces, and compare."""
     learned = Learned(sample.kind)
-    with ExitStack() as beds:
+    with ExitStack() as testbeds:
         say("reference run 1 of 2: the sample in a fresh namespace, left alone")
-        bed = beds.enter_context(make_bed("audit reference 1"))
-        app = sample.first(bed.namespace)  # what the server has against it is said before anything runs
-        _first_run(bed, app, learned, settings.quiet)
+        testbed = testbeds.enter_context(make_testbed("audit reference 1"))
+        app = sample.first(testbed.namespace)  # what the server has against it is said before anything runs
+        _first_run(testbed, app, learned, settings.quiet)
         seen = [(app, snapshot.capture(app, learned.children))]
         if learned.alone:
-            beds.close()
+            testbeds.close()
         say("reference run 2 of 2: the sample in a fresh namespace, left alone")
         try:
-            seen += _second_run(beds.enter_context(make_bed("audit reference 2")), sample, learned)
+            seen += _second_run(testbeds.enter_context(make_testbed("audit reference 2")), sample, learned)
         except Verdict:
             if learned.alone:
                 raise
             learned.alone = True  # it might have been in the way of the first one, which still runs
-            beds.close()
-            seen += _second_run(beds.enter_context(make_bed("audit reference 2")), sample, learned)
+            testbeds.close()
+            seen += _second_run(testbeds.enter_context(make_testbed("audit reference 2")), sample, learned)
     named = [snapshot.shape(*each) for each in seen]
     for other in named[1:]:
         learned.random_names |= snapshot.random_kinds(named[0], other)
@@ -119,20 +119,22 @@ def learn(make_bed: Callable[[str], Bed], sample: Sample, settings: Settings, sa
     return learned
 
 
-def _second_run(bed: Bed, sample: Sample, learned: Learned) -> list[tuple[CustomResource, snapshot.Captured]]:
+def _second_run(
+    testbed: AuditTestbed, sample: Sample, learned: Learned
+) -> list[tuple[CustomResource, snapshot.Captured]]:
     """Objects that come while it runs, two of them at once: how they differ from the first one says nothing."""
-    learned.prepare(bed.kept)
-    bed.kept.start()
-    made = [sample.make(bed.namespace) for _ in range(2)]
-    _rest(bed)
-    if bed.kept.exits and not learned.alone:
+    learned.prepare(testbed.kept)
+    testbed.kept.start()
+    made = [sample.make(testbed.namespace) for _ in range(2)]
+    _rest(testbed)
+    if testbed.kept.exits and not learned.alone:
         raise Failure("it exited beside another one")
     return [(each, snapshot.capture(each, learned.children)) for each in made]
 
 
-def _first_run(bed: Bed, app: CustomResource, learned: Learned, quiet: float | None) -> None:
+def _first_run(testbed: AuditTestbed, app: CustomResource, learned: Learned, quiet: float | None) -> None:
     """See what it does for one object."""
-    operator = bed.kept
+    operator = testbed.kept
     operator.quiet = quiet if quiet is not None else FIRST_QUIET
     mark = operator.recorder.mark()
     try:
@@ -150,7 +152,7 @@ def _first_run(bed: Bed, app: CustomResource, learned: Learned, quiet: float | N
         return operator.silent_for() > (UNTOUCHED if told else UNSEEN)
 
     eventually(lambda: touched() or given_up(), within=2 * UNSEEN)
-    rests = touched() and _rest(bed)
+    rests = touched() and _rest(testbed)
     if not touched():
         raise AuditError(
             f"The operator never touches the sample: it was started, {app} was there, and no request was about it "
@@ -185,8 +187,8 @@ def _reaches_out(request: RecordedRequest, app: CustomResource) -> bool:
     return request.is_write and not aside and request.namespace != app.namespace.name
 
 
-def _rest(bed: Bed) -> bool:
-    return wait_until_idle(bed.kept, COMES_TO_REST)
+def _rest(testbed: AuditTestbed) -> bool:
+    return wait_until_idle(testbed.kept, COMES_TO_REST)
 
 
 def _restless(operator: KeptOperator, learned: Learned) -> Failure:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 from converge.audit import inputs as input_files
 from converge.audit.attacks import ATTACKS, ERROR, FOLLOWED, NOTE, WALKS, Attack, Outcome, Plan
-from converge.audit.bed import Bed
 from converge.audit.edits import Edit, candidates
 from converge.audit.findings import Finding, name_of, places, save
 from converge.audit.kept import inside_pods
@@ -22,6 +21,7 @@ from converge.audit.learn import Learned, learn
 from converge.audit.sample import Sample
 from converge.audit.settings import AuditError, Settings
 from converge.audit.target import AuditTarget
+from converge.audit.testbed import AuditTestbed
 from converge.testing.verdicts.failure import Failure
 from converge.testing.waits.idle import NO_MORE_WRITES
 
@@ -150,7 +150,7 @@ class Session:
     def _prepare(self, on_row: Callable[[Row], None]) -> Plan:
         """The reference, and what an audit could try."""
         began = time.monotonic()
-        learned = learn(self._bed, self.sample, self.settings, self.say)
+        learned = learn(self._testbed, self.sample, self.settings, self.say)
         self.report.learned = learned
         self.requests += learned.requests
         if learned.restless and not any(map(inside_pods, learned.requests)):
@@ -181,13 +181,13 @@ class Session:
         pending = [list(cases[first : first + attack.batch]) for first in range(0, len(cases), attack.batch)]
         again: list[Again] = []
         with ExitStack() as unfinished:
-            with self._beds(f"audit {attack.name}") as beds:
+            with self._testbeds(f"audit {attack.name}") as testbeds:
                 for number, batch in enumerate(pending):
                     if time.monotonic() > self.deadline:
                         row.left_out.append(f"{sum(map(len, pending[number:]))} of {len(cases)} cases: time was up")
                         break
                     self.say(f"{attack.name}: {attack.says} ({number * attack.batch + 1} of {len(cases)})")
-                    if failed := self._batch(attack, plan, batch, row, beds):
+                    if failed := self._batch(attack, plan, batch, row, testbeds):
                         again.append(self._again(attack, plan, failed, row))  # beside the cases that follow
                         unfinished.callback(again[-1].stop)
             for each in again:
@@ -196,30 +196,30 @@ class Session:
         return row
 
     def _batch(
-        self, attack: Attack, plan: Plan, batch: Sequence[dict[str, Any]], row: Row, beds: _Beds
+        self, attack: Attack, plan: Plan, batch: Sequence[dict[str, Any]], row: Row, testbeds: _Testbeds
     ) -> list[Unsure]:
         """Make some cases; returns what has to be tried again."""
         try:
-            target = beds.target(plan.learned)
+            target = testbeds.target(plan.learned)
             target.thorough = not self.confirms
             outcomes = list(attack.run(target, plan, batch))
         except AuditError:
             raise
         except Exception as error:  # ours, or the cluster's: it says nothing about the operator
             row.left_out.append(f"{name_of(attack.name, batch[0])}: {_line(error)}")
-            beds.drop()
+            testbeds.drop()
             return []
         for each in outcomes:
-            if each.failure and beds.asks_inside_pods() and unrest(attack, each.failure):
+            if each.failure and testbeds.asks_inside_pods() and unrest(attack, each.failure):
                 each.failure, each.answer = None, ASKS_INSIDE
         failed = [each for each in outcomes if each.failure]
         row.answers += [(name_of(attack.name, each.args), each.answer) for each in outcomes if each.answer]
-        return self._failed(attack, failed, row, beds) if failed else []
+        return self._failed(attack, failed, row, testbeds) if failed else []
 
-    def _failed(self, attack: Attack, failed: Sequence[Outcome], row: Row, beds: _Beds) -> list[Unsure]:
+    def _failed(self, attack: Attack, failed: Sequence[Outcome], row: Row, testbeds: _Testbeds) -> list[Unsure]:
         """Group what failed; returns the new findings that have to be tried once more before they're believed."""
-        recorded = beds.recorded()
-        beds.drop()
+        recorded = testbeds.recorded()
+        testbeds.drop()
         unsure: list[Unsure] = []
         for outcome in failed:
             assert outcome.failure is not None
@@ -246,19 +246,23 @@ class Session:
         """Try findings once more, each in a fresh namespace."""
 
         def confirm(each: Unsure) -> None:
-            with self._beds(f"audit {attack.name}") as beds:
-                self._confirm(attack, plan, *each, beds)
-                if each[1].failed > 1 and beds.asks_inside_pods() and not any(map(inside_pods, plan.learned.requests)):
+            with self._testbeds(f"audit {attack.name}") as testbeds:
+                self._confirm(attack, plan, *each, testbeds)
+                if (
+                    each[1].failed > 1
+                    and testbeds.asks_inside_pods()
+                    and not any(map(inside_pods, plan.learned.requests))
+                ):
                     retract(each[1], row)
 
         return Lanes(unsure, confirm, self.lanes)
 
-    def _confirm(self, attack: Attack, plan: Plan, outcome: Outcome, finding: Finding, beds: _Beds) -> None:
+    def _confirm(self, attack: Attack, plan: Plan, outcome: Outcome, finding: Finding, testbeds: _Testbeds) -> None:
         """Make the case again. Its second recording has nothing else in it, so that's the one to show."""
         self.say(f"{attack.name}: once more, to be sure")
         finding.tried += 1
         try:
-            target = beds.target(plan.learned)
+            target = testbeds.target(plan.learned)
             target.thorough = True
             again = [each for each in attack.run(target, plan, [outcome.args]) if each.failure]
         except Exception as error:
@@ -268,7 +272,7 @@ class Session:
         finding.failed += bool(again)
         if again:
             self._found()
-            self._keep(finding, beds.recorded())
+            self._keep(finding, testbeds.recorded())
 
     def _finding(self, attack: Attack, outcome: Outcome, recorded: Any) -> Finding:
         failure = outcome.failure
@@ -303,53 +307,53 @@ class Session:
 
     # Beds.
 
-    def _bed(self, title: str) -> Bed:
-        return Bed(self.cluster, self.admin, self.settings, self.inputs, title)
+    def _testbed(self, title: str) -> AuditTestbed:
+        return AuditTestbed(self.cluster, self.admin, self.settings, self.inputs, title)
 
     @contextmanager
-    def _beds(self, title: str) -> Iterator[_Beds]:
-        beds = _Beds(self, title)
+    def _testbeds(self, title: str) -> Iterator[_Testbeds]:
+        testbeds = _Testbeds(self, title)
         try:
-            yield beds
+            yield testbeds
         finally:
-            beds.drop()
+            testbeds.drop()
 
 
-class _Beds:
-    """One bed for many cases, and a fresh one after each failure."""
+class _Testbeds:
+    """One testbed for many cases, and a fresh one after each failure."""
 
     def __init__(self, session: Session, title: str) -> None:
         self.session = session
         self.title = title
-        self.bed: Bed | None = None
+        self.testbed: AuditTestbed | None = None
         self.made: AuditTarget | None = None
 
     def target(self, learned: Learned) -> AuditTarget:
-        if self.bed is None or self.made is None:
+        if self.testbed is None or self.made is None:
             self.session.room.enter()
             try:
-                self.bed = self.session._bed(self.title)
+                self.testbed = self.session._testbed(self.title)
             except BaseException:
                 self.session.room.leave()
                 raise
-            self.made = AuditTarget(self.bed, self.session.sample, learned)
+            self.made = AuditTarget(self.testbed, self.session.sample, learned)
         self.made.operator.exits = 0
         return self.made
 
     def asks_inside_pods(self) -> bool:
         """Whether the operator asked for what runs inside a Pod, and got no answer."""
-        return self.bed is not None and "recorder" in self.bed.__dict__ and self.bed.kept.asks_inside_pods()
+        return self.testbed is not None and "recorder" in self.testbed.__dict__ and self.testbed.kept.asks_inside_pods()
 
     def recorded(self) -> Any:
-        return self.bed.kept.recorded() if self.bed else None
+        return self.testbed.kept.recorded() if self.testbed else None
 
     def drop(self) -> None:
-        bed, made = self.bed, self.made
-        self.bed = self.made = None  # first, because a signal may come while they are being closed
-        if bed is not None:
-            self.session.requests += bed.recorder.requests if "recorder" in bed.__dict__ else []
+        testbed, made = self.testbed, self.made
+        self.testbed = self.made = None  # first, because a signal may come while they are being closed
+        if testbed is not None:
+            self.session.requests += testbed.recorder.requests if "recorder" in testbed.__dict__ else []
             try:
-                made.close() if made else bed.close()
+                made.close() if made else testbed.close()
             finally:
                 self.session.room.leave()
 

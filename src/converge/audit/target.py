@@ -1,14 +1,14 @@
-"""The operator on its bed as the attacks see it: how to make an object, and what is wrong with one."""
+"""The operator on its testbed as the attacks see it: how to make an object, and what is wrong with one."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from converge.audit import snapshot
-from converge.audit.bed import Bed
 from converge.audit.kept import KeptOperator
 from converge.audit.learn import KOPF_RETRIES, Learned
 from converge.audit.sample import Sample, renamed
+from converge.audit.testbed import AuditTestbed
 from converge.testing.attacks import until_right
 from converge.testing.attacks.every_request import EveryRequest, Reference
 from converge.testing.objects.custom_resource import CustomResource
@@ -22,8 +22,8 @@ SILENCE = 6.0  # seconds without a sign of life after which a first look at a ca
 class AuditTarget:
     """An operator and its objects, judged by what was learned about it."""
 
-    def __init__(self, bed: Bed, sample: Sample, learned: Learned) -> None:
-        self.bed = bed
+    def __init__(self, testbed: AuditTestbed, sample: Sample, learned: Learned) -> None:
+        self.testbed = testbed
         self.sample = sample
         self.learned = learned
         self._expected: dict[str, snapshot.Snapshot] = {}
@@ -31,12 +31,12 @@ class AuditTarget:
         self.thorough = False
         #: The requests of a clean object, once they are known.
         self.followed: tuple[EveryRequest, Reference] | None = None
-        learned.prepare(bed.kept)
+        learned.prepare(testbed.kept)
         until_right.stop_waiting_hooks.append(self._hopeless)
 
     def close(self) -> None:
         until_right.stop_waiting_hooks.remove(self._hopeless)
-        self.bed.close()
+        self.testbed.close()
 
     def _hopeless(self) -> bool:
         """Whether it has been silent for so long that it won't act by itself. kopf sleeps for a minute after errors."""
@@ -52,7 +52,7 @@ class AuditTarget:
 
     @property
     def operator(self) -> KeptOperator:
-        return self.bed.kept
+        return self.testbed.kept
 
     @property
     def kind(self) -> str:
@@ -70,7 +70,7 @@ class AuditTarget:
 
     def make(self, name: str = "", **spec: Any) -> CustomResource:
         """Create an object like the sample."""
-        return self.sample.make(self.bed.namespace, name, spec)
+        return self.sample.make(self.testbed.namespace, name, spec)
 
     def running(self) -> CustomResource:
         """An object that is as a clean one is, with the operator at rest."""
@@ -106,7 +106,7 @@ class AuditTarget:
         kind, _, name = key.partition("/")
         if kind not in self.learned.random_names:
             return kind, name.replace("NAME", app.name)
-        found = [each for each in self.bed.namespace.list(kind) if snapshot.belongs(each, app)]
+        found = [each for each in self.testbed.namespace.list(kind) if snapshot.belongs(each, app)]
         if not found:
             raise Failure(when=f"{app} was created", expected=f"it has a {kind}", got="there is none")
         return kind, str(found[0]["metadata"]["name"])

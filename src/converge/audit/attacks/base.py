@@ -47,7 +47,7 @@ Single = Callable[[AuditTarget, Plan, Args], str | None]
 
 @dataclass(frozen=True)
 class Attack:
-    """One attack. `batch` is how many of its cases are made on one bed at once; `edits`, whether it edits the spec."""
+    """One attack. `batch` is how many of its cases share a testbed; `edits`, whether it edits the spec."""
 
     name: str
     says: str

@@ -40,7 +40,7 @@ def _drift_cases(plan: Plan) -> list[Args]:
 def _child_edited(target: AuditTarget, plan: Plan, args: Args) -> None:
     app = target.running()
     kind, name = target.child(app, args["child"])
-    there = target.bed.namespace.get(kind, name)
+    there = target.testbed.namespace.get(kind, name)
     drift = next(each for each in drifts.of(there) if each.field == args["field"])
     attacks.heals_drift(
         target.operator,
@@ -93,7 +93,7 @@ def _rival(target: AuditTarget, plan: Plan, args: Args) -> str:
     """A condition of someone else's must survive, if it survives on a good day."""
     from converge.runtime import ApiError
 
-    rival, patch = target.bed.namespace.second_writer(), args["edit"]["patch"]
+    rival, patch = target.testbed.namespace.second_writer(), args["edit"]["patch"]
     app = target.running()
     try:
         theirs = set_condition(rival, app)

@@ -46,7 +46,7 @@ def _one_fault(target: AuditTarget, args: Args) -> Iterator[Outcome]:
 
 
 def _followed_once(target: AuditTarget, args: Args) -> tuple[EveryRequest, Reference]:
-    """Follow one object through all steps to see which requests it takes: once for all faults on this bed."""
+    """Follow one object through all steps to see which requests it takes: once for all faults on this testbed."""
     if target.followed is None:
         operator = target.started()
         attack = EveryRequest(

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 COMES_UP = 30.0  # seconds until its first list or watch
 
 
-class Bed(Testbed[Namespace]):
+class AuditTestbed(Testbed[Namespace]):
     """A testbed for the operator that the settings describe."""
 
     def __init__(self, cluster: Cluster, admin: Client, settings: Settings, inputs: Inputs, title: str) -> None:
