@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from converge.audit import snapshot
-from converge.audit.kept import KeptOperator, signature
+from converge.audit.audited_operator import AuditedOperator, signature
 from converge.audit.sample import Sample
 from converge.audit.settings import AuditError, Settings
 from converge.audit.testbed import AuditTestbed
@@ -65,7 +65,7 @@ class Learned:
     first: CustomResource | None = None
     restless: Failure | None = None
 
-    def prepare(self, operator: KeptOperator) -> None:
+    def prepare(self, operator: AuditedOperator) -> None:
         """Tell an operator that isn't started yet what was learned about it."""
         operator.quiet = self.quiet
         operator.noise = self.noise
@@ -123,18 +123,18 @@ def _second_run(
     testbed: AuditTestbed, sample: Sample, learned: Learned
 ) -> list[tuple[CustomResource, snapshot.Captured]]:
     """Objects that come while it runs, two of them at once: how they differ from the first one says nothing."""
-    learned.prepare(testbed.kept)
-    testbed.kept.start()
+    learned.prepare(testbed.audited_operator)
+    testbed.audited_operator.start()
     made = [sample.make(testbed.namespace) for _ in range(2)]
     _rest(testbed)
-    if testbed.kept.exits and not learned.alone:
+    if testbed.audited_operator.exits and not learned.alone:
         raise Failure("it exited beside another one")
     return [(each, snapshot.capture(each, learned.children)) for each in made]
 
 
 def _first_run(testbed: AuditTestbed, app: CustomResource, learned: Learned, quiet: float | None) -> None:
     """See what it does for one object."""
-    operator = testbed.kept
+    operator = testbed.audited_operator
     operator.quiet = quiet if quiet is not None else FIRST_QUIET
     mark = operator.recorder.mark()
     try:
@@ -188,10 +188,10 @@ def _reaches_out(request: RecordedRequest, app: CustomResource) -> bool:
 
 
 def _rest(testbed: AuditTestbed) -> bool:
-    return wait_until_idle(testbed.kept, COMES_TO_REST)
+    return wait_until_idle(testbed.audited_operator, COMES_TO_REST)
 
 
-def _restless(operator: KeptOperator, learned: Learned) -> Failure:
+def _restless(operator: AuditedOperator, learned: Learned) -> Failure:
     """It never came to rest. What it repeats is reported once, and no longer counts."""
     recorder = operator.recorder
     late = operator.state_writes(recorder.since(recorder.mark() - 10).requests)

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from converge.audit import inputs as input_files
 from converge.audit.attacks import ATTACKS, ERROR, FOLLOWED, NOTE, WALKS, Attack, Outcome, Plan
+from converge.audit.audited_operator import inside_pods
 from converge.audit.edits import Edit, candidates
 from converge.audit.findings import Finding, name_of, places, save
-from converge.audit.kept import inside_pods
 from converge.audit.lanes import LANES, Lanes, Room
 from converge.audit.learn import Learned, learn
 from converge.audit.sample import Sample
@@ -342,10 +342,14 @@ class _Testbeds:
 
     def asks_inside_pods(self) -> bool:
         """Whether the operator asked for what runs inside a Pod, and got no answer."""
-        return self.testbed is not None and "recorder" in self.testbed.__dict__ and self.testbed.kept.asks_inside_pods()
+        return (
+            self.testbed is not None
+            and "recorder" in self.testbed.__dict__
+            and self.testbed.audited_operator.asks_inside_pods()
+        )
 
     def recorded(self) -> Any:
-        return self.testbed.kept.recorded() if self.testbed else None
+        return self.testbed.audited_operator.recorded() if self.testbed else None
 
     def drop(self) -> None:
         testbed, made = self.testbed, self.made

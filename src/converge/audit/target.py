@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from converge.audit import snapshot
-from converge.audit.kept import KeptOperator
+from converge.audit.audited_operator import AuditedOperator
 from converge.audit.learn import KOPF_RETRIES, Learned
 from converge.audit.sample import Sample, renamed
 from converge.audit.testbed import AuditTestbed
@@ -31,7 +31,7 @@ class AuditTarget:
         self.thorough = False
         #: The requests of a clean object, once they are known.
         self.followed: tuple[EveryRequest, Reference] | None = None
-        learned.prepare(testbed.kept)
+        learned.prepare(testbed.audited_operator)
         until_right.stop_waiting_hooks.append(self._hopeless)
 
     def close(self) -> None:
@@ -51,8 +51,8 @@ class AuditTarget:
         return any(each.fault or (each.status or 0) >= 400 for each in lately if each.resource)
 
     @property
-    def operator(self) -> KeptOperator:
-        return self.testbed.kept
+    def operator(self) -> AuditedOperator:
+        return self.testbed.audited_operator
 
     @property
     def kind(self) -> str:
@@ -62,7 +62,7 @@ class AuditTarget:
     def children(self) -> list[str]:
         return self.learned.children
 
-    def started(self) -> KeptOperator:
+    def started(self) -> AuditedOperator:
         """The operator, running."""
         if not self.operator.running:
             self.operator.start()

@@ -9,8 +9,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from converge.audit.audited_operator import AuditedOperator
 from converge.audit.inputs import Inputs
-from converge.audit.kept import KeptOperator
 from converge.audit.settings import AuditError, Settings
 from converge.testing.access import pod_env, rights
 from converge.testing.objects.kinds import typed
@@ -55,16 +55,16 @@ class AuditTestbed(Testbed[Namespace]):
 
     def _operator(
         self, namespace: Namespace, kubeconfig: Path, recorder: Recorder, other: Namespace | None
-    ) -> KeptOperator:
-        made = KeptOperator(launch_of(self.settings), namespace, kubeconfig, recorder)
+    ) -> AuditedOperator:
+        made = AuditedOperator(launch_of(self.settings), namespace, kubeconfig, recorder)
         made.environment = pod_env.environment(namespace.name) | dict(made.launch.environment)
         return made
 
     @cached_property
-    def kept(self) -> KeptOperator:
-        """The operator, as what it is."""
+    def audited_operator(self) -> AuditedOperator:
+        """The same as `operator`, for what only this kind of operator has."""
         operator = self.operator
-        assert isinstance(operator, KeptOperator)
+        assert isinstance(operator, AuditedOperator)
         return operator
 
     def close(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from converge.audit.attacks.base import ERROR, Args, Attack, Plan, Single, named, one_by_one
-from converge.audit.kept import KeptOperator
+from converge.audit.audited_operator import AuditedOperator
 from converge.audit.target import AuditTarget
 from converge.recorder import writes
 from converge.testing import attacks
@@ -13,7 +13,7 @@ from converge.testing import attacks
 MOST_WRITES = 12  # of one object at which it's killed
 
 
-def counted_writes(operator: KeptOperator) -> Any:
+def counted_writes(operator: AuditedOperator) -> Any:
     """Every write that is about state."""
     return writes(where=lambda request: not operator.ignored(request))
 

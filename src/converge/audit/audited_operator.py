@@ -20,7 +20,7 @@ ELECTION = b"control-plane.alpha.kubernetes.io/leader"  # the annotation of lock
 INSIDE = ("exec", "attach", "portforward", "proxy", "log")
 
 
-class KeptOperator(Operator):
+class AuditedOperator(Operator):
     """An operator that may exit, but not again and again."""
 
     def __init__(
