@@ -4,7 +4,7 @@ A case is a small JSON object that says where to strike, so that a finding can b
 `converge.testing.attacks`, as in the grader; the judge is the reference of `learn`.
 """
 
-from converge.audit.attacks import crashes, news, objects, people, requests, rest, walks
+from converge.audit.attacks import at_rest, crashes, objects, other_writers, requests, stale_events, walks
 from converge.audit.attacks.base import ERROR, NOTE, WARNING, Attack, Outcome, Plan
 from converge.audit.attacks.walks import FOLLOWED, WALKS
 
@@ -35,7 +35,9 @@ ORDER = (
     "two-objects",
 )
 _KNOWN = {
-    each.name: each for module in (crashes, news, objects, people, requests, rest, walks) for each in module.ATTACKS
+    each.name: each
+    for module in (at_rest, crashes, objects, other_writers, requests, stale_events, walks)
+    for each in module.ATTACKS
 }
 assert sorted(_KNOWN) == sorted(ORDER)
 ATTACKS = tuple(_KNOWN[name] for name in ORDER)

@@ -1,4 +1,4 @@
-"""News that is old, late, broken or lost: what a cache shows isn't what there is."""
+"""Stale events: old, late, broken or lost. What a cache shows isn't what there is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Other people: they delete and edit children, add to them, take their names, and set conditions."""
+"""Other writers: people who delete and edit children, add to them, take their names, and set conditions."""
 
 from __future__ import annotations
 
