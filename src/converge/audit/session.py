@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from converge.audit import inputs as input_files
-from converge.audit.attacks import ATTACKS, ERROR, FOLLOWED, NOTE, WALKS, Attack, Outcome, Plan
+from converge.audit.attacks import ATTACKS, ERROR, FOLLOWED, NOTE, WALKS, Attack, AttackContext, Outcome
 from converge.audit.audited_operator import inside_pods
 from converge.audit.edits import Edit, candidates
 from converge.audit.findings import Finding, name_of, places, save
@@ -110,51 +110,51 @@ class Session:
             if name not in [each.name for each in ATTACKS]:
                 raise AuditError(f"There is no attack {name!r}; there are: {', '.join(a.name for a in ATTACKS)}.")
         with input_files.installed(self.admin, self.inputs):
-            plan = self._prepare(on_row)
+            context = self._prepare(on_row)
             wanted = [each for each in ATTACKS if not only or each.name in only]
-            for row in self._side_by_side(wanted, plan):
+            for row in self._side_by_side(wanted, context):
                 self.report.rows.append(row)
                 on_row(row)
         self.report.rows.sort(key=lambda row: ATTACKS.index(row.attack) if row.attack in ATTACKS else -1)
         self._finish()
         return self.report
 
-    def _side_by_side(self, wanted: Sequence[Attack], plan: Plan) -> Iterator[Row]:
+    def _side_by_side(self, wanted: Sequence[Attack], context: AttackContext) -> Iterator[Row]:
         """Make attacks in order of value. Those that edit wait until the walks have shown which edits matter."""
         walked = not any(each.name == WALKS for each in wanted)
 
         def make(attack: Attack) -> Row:
-            return self.attack(attack, plan, attack.cases(plan))
+            return self.attack(attack, context, attack.cases(context))
 
         def ready(attack: Attack) -> bool:
             return walked or not attack.edits
 
         for row in Lanes(wanted, make, self.lanes, ready).results():
             if row.attack.name == WALKS:
-                walked, plan = True, Plan(plan.learned, followed(plan.edits, row))
+                walked, context = True, AttackContext(context.learned, followed(context.edits, row))
             yield row
 
     def replay(self, finding: Finding, on_row: Callable[[Row], None] = lambda row: None) -> Report:
         """Make the one case of a finding."""
         attack = next((each for each in ATTACKS if each.name == finding.attack), None)
         with input_files.installed(self.admin, self.inputs):
-            plan = self._prepare(on_row)
+            context = self._prepare(on_row)
             if attack is not None:
                 self.confirms = False  # this is the second look
-                row = self.attack(attack, plan, [finding.case])
+                row = self.attack(attack, context, [finding.case])
                 self.report.rows.append(row)
                 on_row(row)
         self._finish()
         return self.report
 
-    def _prepare(self, on_row: Callable[[Row], None]) -> Plan:
+    def _prepare(self, on_row: Callable[[Row], None]) -> AttackContext:
         """The reference, and what an audit could try."""
         began = time.monotonic()
         learned = learn(self._testbed, self.sample, self.settings, self.say)
         self.report.learned = learned
         self.requests += learned.requests
         if learned.restless and not any(map(inside_pods, learned.requests)):
-            attack = Attack("never-at-rest", "the sample, left alone", ERROR, lambda plan: [], lambda *_: iter(()))
+            attack = Attack("never-at-rest", "the sample, left alone", ERROR, lambda context: [], lambda *_: iter(()))
             row = Row(attack, 1, time.monotonic() - began)
             row.findings.append(self._finding(attack, Outcome({}, learned.restless), None))
             self.report.rows.append(row)
@@ -163,7 +163,7 @@ class Session:
             self.lanes = 1
         self.room = Room(self.lanes)
         edits = candidates(self.sample.spec, self.inputs.schema, MOST_EDITS, self.seed, self.sample.name)
-        return Plan(learned, edits)
+        return AttackContext(learned, edits)
 
     def _finish(self) -> None:
         from converge.audit import rights
@@ -175,7 +175,7 @@ class Session:
 
     # One attack.
 
-    def attack(self, attack: Attack, plan: Plan, cases: Sequence[dict[str, Any]]) -> Row:
+    def attack(self, attack: Attack, context: AttackContext, cases: Sequence[dict[str, Any]]) -> Row:
         """Make the cases of an attack, those that fit beside each other at once."""
         row, began = Row(attack, len(cases)), time.monotonic()
         pending = [list(cases[first : first + attack.batch]) for first in range(0, len(cases), attack.batch)]
@@ -187,8 +187,8 @@ class Session:
                         row.left_out.append(f"{sum(map(len, pending[number:]))} of {len(cases)} cases: time was up")
                         break
                     self.say(f"{attack.name}: {attack.says} ({number * attack.batch + 1} of {len(cases)})")
-                    if failed := self._batch(attack, plan, batch, row, testbeds):
-                        again.append(self._again(attack, plan, failed, row))  # beside the cases that follow
+                    if failed := self._batch(attack, context, batch, row, testbeds):
+                        again.append(self._again(attack, context, failed, row))  # beside the cases that follow
                         unfinished.callback(again[-1].stop)
             for each in again:
                 deque(each.results(), maxlen=0)
@@ -196,13 +196,13 @@ class Session:
         return row
 
     def _batch(
-        self, attack: Attack, plan: Plan, batch: Sequence[dict[str, Any]], row: Row, testbeds: _Testbeds
+        self, attack: Attack, context: AttackContext, batch: Sequence[dict[str, Any]], row: Row, testbeds: _Testbeds
     ) -> list[Unsure]:
         """Make some cases; returns what has to be tried again."""
         try:
-            target = testbeds.target(plan.learned)
+            target = testbeds.target(context.learned)
             target.thorough = not self.confirms
-            outcomes = list(attack.run(target, plan, batch))
+            outcomes = list(attack.run(target, context, batch))
         except AuditError:
             raise
         except Exception as error:  # ours, or the cluster's: it says nothing about the operator
@@ -242,29 +242,31 @@ class Session:
         if self.report.first_finding is None:
             self.report.first_finding = time.monotonic() - self.began
 
-    def _again(self, attack: Attack, plan: Plan, unsure: Sequence[Unsure], row: Row) -> Again:
+    def _again(self, attack: Attack, context: AttackContext, unsure: Sequence[Unsure], row: Row) -> Again:
         """Try findings once more, each in a fresh namespace."""
 
         def confirm(each: Unsure) -> None:
             with self._testbeds(f"audit {attack.name}") as testbeds:
-                self._confirm(attack, plan, *each, testbeds)
+                self._confirm(attack, context, *each, testbeds)
                 if (
                     each[1].failed > 1
                     and testbeds.asks_inside_pods()
-                    and not any(map(inside_pods, plan.learned.requests))
+                    and not any(map(inside_pods, context.learned.requests))
                 ):
                     retract(each[1], row)
 
         return Lanes(unsure, confirm, self.lanes)
 
-    def _confirm(self, attack: Attack, plan: Plan, outcome: Outcome, finding: Finding, testbeds: _Testbeds) -> None:
+    def _confirm(
+        self, attack: Attack, context: AttackContext, outcome: Outcome, finding: Finding, testbeds: _Testbeds
+    ) -> None:
         """Make the case again. Its second recording has nothing else in it, so that's the one to show."""
         self.say(f"{attack.name}: once more, to be sure")
         finding.tried += 1
         try:
-            target = testbeds.target(plan.learned)
+            target = testbeds.target(context.learned)
             target.thorough = True
-            again = [each for each in attack.run(target, plan, [outcome.args]) if each.failure]
+            again = [each for each in attack.run(target, context, [outcome.args]) if each.failure]
         except Exception as error:
             finding.seen.append(f"it couldn't be tried again: {_line(error)}")
             finding.tried -= 1

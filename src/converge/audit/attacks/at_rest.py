@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from converge.audit.attacks.base import NOTE, WARNING, Args, Attack, Outcome, Plan, always
+from converge.audit.attacks.base import NOTE, WARNING, Args, Attack, AttackContext, Outcome, always
 from converge.audit.target import AuditTarget
 from converge.testing import attacks
 from converge.testing.attacks.at_rest import HINT
@@ -17,7 +17,7 @@ POLLS = 3  # reads of the same thing in that time: one or two may be a watch tha
 READS_HINT = "A watch tells you when something changes. Ask again by the clock only for what no watch can tell."
 
 
-def _at_rest(target: AuditTarget, plan: Plan, cases: Sequence[Args]) -> Iterator[Outcome]:
+def _at_rest(target: AuditTarget, context: AttackContext, cases: Sequence[Args]) -> Iterator[Outcome]:
     for args in cases:
         operator, restarted = target.operator, args["moment"] == "restarted"
         try:
@@ -38,7 +38,7 @@ def _futile(got: str) -> bool:
     return bool(found) and found[1] == found[2] if found else False
 
 
-def _left_alone(target: AuditTarget, plan: Plan, cases: Sequence[Args]) -> Iterator[Outcome]:
+def _left_alone(target: AuditTarget, context: AttackContext, cases: Sequence[Args]) -> Iterator[Outcome]:
     for args in cases:
         try:
             app = target.running()

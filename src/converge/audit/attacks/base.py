@@ -22,7 +22,7 @@ BAD = re.compile(r"degraded|stalled|fail|error|invalid|blocked|conflict|refused|
 
 
 @dataclass(frozen=True)
-class Plan:
+class AttackContext:
     """What the attacks may use: what was learned, and the edits that were found to matter."""
 
     learned: Learned
@@ -40,9 +40,9 @@ class Outcome:
     severity: str = ""
 
 
-Cases = Callable[[Plan], list[Args]]
-Run = Callable[[AuditTarget, Plan, Sequence[Args]], Iterator[Outcome]]
-Single = Callable[[AuditTarget, Plan, Args], str | None]
+Cases = Callable[[AttackContext], list[Args]]
+Run = Callable[[AuditTarget, AttackContext, Sequence[Args]], Iterator[Outcome]]
+Single = Callable[[AuditTarget, AttackContext, Args], str | None]
 
 
 @dataclass(frozen=True)
@@ -61,10 +61,10 @@ class Attack:
 def one_by_one(make: Single) -> Run:
     """An attack that makes one case at a time: `make` raises a failure, or returns an answer in words."""
 
-    def run(target: AuditTarget, plan: Plan, cases: Sequence[Args]) -> Iterator[Outcome]:
+    def run(target: AuditTarget, context: AttackContext, cases: Sequence[Args]) -> Iterator[Outcome]:
         for args in cases:
             try:
-                yield Outcome(args, answer=make(target, plan, args) or "")
+                yield Outcome(args, answer=make(target, context, args) or "")
             except Failure as failure:
                 yield Outcome(args, failure)
 
@@ -73,7 +73,7 @@ def one_by_one(make: Single) -> Run:
 
 def always(*cases: Args) -> Cases:
     """The same cases for every operator."""
-    return lambda plan: [dict(each) for each in cases]
+    return lambda context: [dict(each) for each in cases]
 
 
 # Cases that several attacks have.
@@ -83,19 +83,19 @@ def as_args(edit: Edit) -> Args:
     return {"path": edit.path, "patch": edit.patch, "back": edit.back}
 
 
-def few_edits(plan: Plan) -> list[Args]:
+def few_edits(context: AttackContext) -> list[Args]:
     """Some of the edits that matter, for attacks of which each case needs a restart."""
-    return [as_args(each) for each in sorted(plan.edits, key=lambda edit: not edit.removes)[:MOST_EDITS]]
+    return [as_args(each) for each in sorted(context.edits, key=lambda edit: not edit.removes)[:MOST_EDITS]]
 
 
-def child_cases(plan: Plan) -> list[Args]:
+def child_cases(context: AttackContext) -> list[Args]:
     """Each child."""
-    return [{"child": key} for key in plan.learned.clean if "/" in key and plan.learned.clean[key]]
+    return [{"child": key} for key in context.learned.clean if "/" in key and context.learned.clean[key]]
 
 
-def named_children(plan: Plan) -> list[Args]:
+def named_children(context: AttackContext) -> list[Args]:
     """Each child whose name is the same in every run."""
-    return [each for each in child_cases(plan) if not each["child"].endswith(snapshot.RANDOM)]
+    return [each for each in child_cases(context) if not each["child"].endswith(snapshot.RANDOM)]
 
 
 # Words and looks that several attacks need.
@@ -107,10 +107,10 @@ def named(request: RecordedRequest) -> str:
     return f"{request.verb} {request.resource}{sub}"
 
 
-def creates(plan: Plan) -> dict[str, int]:
+def creates(context: AttackContext) -> dict[str, int]:
     """How many children of each kind it creates for one object on a good day."""
-    made = [each.kind for each in plan.learned.writes if each.verb == "create"]
-    return {kind: made.count(kind) for kind in plan.learned.children if kind in made}
+    made = [each.kind for each in context.learned.writes if each.verb == "create"]
+    return {kind: made.count(kind) for kind in context.learned.children if kind in made}
 
 
 def refused(error: Exception) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from converge.audit.attacks.base import ERROR, Args, Attack, Plan, Single, named, one_by_one
+from converge.audit.attacks.base import ERROR, Args, Attack, AttackContext, Single, named, one_by_one
 from converge.audit.audited_operator import AuditedOperator
 from converge.audit.target import AuditTarget
 from converge.recorder import writes
@@ -18,13 +18,13 @@ def counted_writes(operator: AuditedOperator) -> Any:
     return writes(where=lambda request: not operator.ignored(request))
 
 
-def _cases(plan: Plan) -> list[Args]:
-    found = plan.learned.writes[:MOST_WRITES]
+def _cases(context: AttackContext) -> list[Args]:
+    found = context.learned.writes[:MOST_WRITES]
     return [{"write": number, "request": named(each)} for number, each in enumerate(found, 1)]
 
 
 def _killed(moment: Any) -> Single:
-    def run(target: AuditTarget, plan: Plan, args: Args) -> str:
+    def run(target: AuditTarget, context: AttackContext, args: Args) -> str:
         operator = target.started()
         struck = attacks.crash_at_write(
             operator,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from converge.audit.attacks.base import ERROR, NOTE, Args, Attack, Outcome, Plan, always, creates, one_by_one
+from converge.audit.attacks.base import ERROR, NOTE, Args, Attack, AttackContext, Outcome, always, creates, one_by_one
 from converge.audit.target import AuditTarget
 from converge.testing import attacks
 from converge.testing.attacks.replicas import CannotRunTwiceError
@@ -16,7 +16,7 @@ ELECT = (
 )
 
 
-def _deletion(target: AuditTarget, plan: Plan, args: Args) -> None:
+def _deletion(target: AuditTarget, context: AttackContext, args: Args) -> None:
     app = target.running()
     attacks.deletion_leaves_nothing(
         target.operator,
@@ -28,7 +28,7 @@ def _deletion(target: AuditTarget, plan: Plan, args: Args) -> None:
     )
 
 
-def _two_objects(target: AuditTarget, plan: Plan, args: Args) -> None:
+def _two_objects(target: AuditTarget, context: AttackContext, args: Args) -> None:
     target.started()
     attacks.two_objects_are_independent(
         target.operator,
@@ -39,9 +39,9 @@ def _two_objects(target: AuditTarget, plan: Plan, args: Args) -> None:
     )
 
 
-def _two_replicas(target: AuditTarget, plan: Plan, cases: Sequence[Args]) -> Iterator[Outcome]:
+def _two_replicas(target: AuditTarget, context: AttackContext, cases: Sequence[Args]) -> Iterator[Outcome]:
     """Two processes of it. Where it elects no leader nobody promised that this works, so that's worth a note."""
-    elects = plan.learned.elects
+    elects = context.learned.elects
     for args in cases:
         target.started()
         try:
@@ -49,7 +49,7 @@ def _two_replicas(target: AuditTarget, plan: Plan, cases: Sequence[Args]) -> Ite
                 target.operator,
                 make=target.make,
                 wrong=target.wrong,
-                creates=creates(plan),
+                creates=creates(context),
                 elects=elects,
                 within=target.learned.patience,
                 hint="" if elects else ELECT,

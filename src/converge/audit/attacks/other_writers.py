@@ -10,7 +10,7 @@ from converge.audit.attacks.base import (
     WARNING,
     Args,
     Attack,
-    Plan,
+    AttackContext,
     as_args,
     child_cases,
     named_children,
@@ -22,22 +22,22 @@ from converge.testing.attacks.concurrent_writers import NothingReported, set_con
 from converge.testing.objects.custom_resource import CustomResource
 
 
-def _child_deleted(target: AuditTarget, plan: Plan, args: Args) -> None:
+def _child_deleted(target: AuditTarget, context: AttackContext, args: Args) -> None:
     app = target.running()
     child = target.child(app, args["child"])
     attacks.heals_deletion(target.operator, app, target.wrong, child=child, within=target.learned.patience)
 
 
-def _drift_cases(plan: Plan) -> list[Args]:
+def _drift_cases(context: AttackContext) -> list[Args]:
     return [
         {"child": args["child"], "field": drift.field}
-        for args in named_children(plan)
-        for drift in drifts.of(plan.learned.examples.get(args["child"]))
-        if not plan.learned.mask.hides(f"{args['child']}.{drift.field}")
+        for args in named_children(context)
+        for drift in drifts.of(context.learned.examples.get(args["child"]))
+        if not context.learned.mask.hides(f"{args['child']}.{drift.field}")
     ]
 
 
-def _child_edited(target: AuditTarget, plan: Plan, args: Args) -> None:
+def _child_edited(target: AuditTarget, context: AttackContext, args: Args) -> None:
     app = target.running()
     kind, name = target.child(app, args["child"])
     there = target.testbed.namespace.get(kind, name)
@@ -51,26 +51,26 @@ def _child_edited(target: AuditTarget, plan: Plan, args: Args) -> None:
     )
 
 
-def _foreign(target: AuditTarget, plan: Plan, args: Args) -> None:
+def _foreign(target: AuditTarget, context: AttackContext, args: Args) -> None:
     app = target.running()
     child = target.child(app, args["child"])
 
     def change() -> None:
-        if plan.edits:
-            target.edit(app, plan.edits[0].patch)
+        if context.edits:
+            target.edit(app, context.edits[0].patch)
         else:
             target.operator.restart()
 
     attacks.foreign_fields_survive(target.operator, app, child=child, change=change, within=3)
 
 
-def _stranger_cases(plan: Plan) -> list[Args]:
-    return [each for each in named_children(plan) if "NAME" in each["child"]]
+def _stranger_cases(context: AttackContext) -> list[Args]:
+    return [each for each in named_children(context) if "NAME" in each["child"]]
 
 
-def _stranger(target: AuditTarget, plan: Plan, args: Args) -> None:
+def _stranger(target: AuditTarget, context: AttackContext, args: Args) -> None:
     target.started()
-    example, first = plan.learned.examples[args["child"]], plan.learned.first
+    example, first = context.learned.examples[args["child"]], context.learned.first
     assert first is not None
     attacks.stranger_is_left_alone(
         target.operator,
@@ -80,16 +80,16 @@ def _stranger(target: AuditTarget, plan: Plan, args: Args) -> None:
     )
 
 
-def _rival_cases(plan: Plan) -> list[Args]:
+def _rival_cases(context: AttackContext) -> list[Args]:
     """Another writer of conditions, where there are conditions and an edit that makes the operator report."""
-    own = plan.learned.clean.get(plan.learned.kind, {}).get("status", {})
-    if not isinstance(own.get("conditions"), list) or not plan.edits:
+    own = context.learned.clean.get(context.learned.kind, {}).get("status", {})
+    if not isinstance(own.get("conditions"), list) or not context.edits:
         return []
-    edit = as_args(plan.edits[0])
+    edit = as_args(context.edits[0])
     return [{"how": how, "edit": edit} for how in ("late watch", "in between")]
 
 
-def _rival(target: AuditTarget, plan: Plan, args: Args) -> str:
+def _rival(target: AuditTarget, context: AttackContext, args: Args) -> str:
     """A condition of someone else's must survive, if it survives on a good day."""
     from converge.runtime import ApiError
 

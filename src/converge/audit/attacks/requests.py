@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator, Sequence
 
-from converge.audit.attacks.base import ERROR, Args, Attack, Outcome, Plan, as_args, named
+from converge.audit.attacks.base import ERROR, Args, Attack, AttackContext, Outcome, as_args, named
 from converge.audit.target import AuditTarget
 from converge.testing.attacks.every_request import HINT, MODES, CaseFailure, EveryRequest, Reference, Step
 from converge.testing.objects.custom_resource import CustomResource
@@ -14,13 +14,13 @@ from converge.testing.verdicts.failure import Failure
 SIDE_BY_SIDE = 20  # objects of which each has a request that fails
 
 
-def _cases(plan: Plan) -> list[Args]:
+def _cases(context: AttackContext) -> list[Args]:
     """One case for each kind of fault: which requests there are is known once a clean object was followed."""
-    edit = {"edit": as_args(plan.edits[0])} if plan.edits else {}
+    edit = {"edit": as_args(context.edits[0])} if context.edits else {}
     return [{"fault": kind.name, **edit} for kind in MODES]
 
 
-def _every_request(target: AuditTarget, plan: Plan, cases: Sequence[Args]) -> Iterator[Outcome]:
+def _every_request(target: AuditTarget, context: AttackContext, cases: Sequence[Args]) -> Iterator[Outcome]:
     for args in cases:
         try:
             yield from _one_fault(target, args)

@@ -9,7 +9,7 @@ from converge.audit.attacks.base import (
     NOTE,
     Args,
     Attack,
-    Plan,
+    AttackContext,
     always,
     creates,
     few_edits,
@@ -20,7 +20,7 @@ from converge.audit.target import AuditTarget
 from converge.testing import attacks
 
 
-def _old_cache(target: AuditTarget, plan: Plan, args: Args) -> None:
+def _old_cache(target: AuditTarget, context: AttackContext, args: Args) -> None:
     target.started()
     attacks.old_cache_destroys_nothing(
         target.operator,
@@ -32,7 +32,7 @@ def _old_cache(target: AuditTarget, plan: Plan, args: Args) -> None:
     )
 
 
-def _old_deletion(target: AuditTarget, plan: Plan, args: Args) -> None:
+def _old_deletion(target: AuditTarget, context: AttackContext, args: Args) -> None:
     attacks.old_deletion_destroys_nothing(
         target.operator,
         make=target.make,
@@ -43,7 +43,7 @@ def _old_deletion(target: AuditTarget, plan: Plan, args: Args) -> None:
     )
 
 
-def _old_spec(target: AuditTarget, plan: Plan, args: Args) -> None:
+def _old_spec(target: AuditTarget, context: AttackContext, args: Args) -> None:
     """A note: an operator that takes the old spec for a new one and makes a child again does what it's asked to."""
     app = target.running()
     fresh = target.make(**copy.deepcopy(args["patch"]))
@@ -59,45 +59,45 @@ def _old_spec(target: AuditTarget, plan: Plan, args: Args) -> None:
     )
 
 
-def _late_cases(plan: Plan) -> list[Args]:
-    return [{"kind": kind} for kind in creates(plan)]
+def _late_cases(context: AttackContext) -> list[Args]:
+    return [{"kind": kind} for kind in creates(context)]
 
 
-def _late_children(target: AuditTarget, plan: Plan, args: Args) -> None:
-    deletes = sum(each.verb == "delete" and each.kind == args["kind"] for each in plan.learned.writes)
+def _late_children(target: AuditTarget, context: AttackContext, args: Args) -> None:
+    deletes = sum(each.verb == "delete" and each.kind == args["kind"] for each in context.learned.writes)
     target.started()
     attacks.late_children_are_not_doubled(
         target.operator,
         make=target.make,
         wrong=target.wrong,
         kind=args["kind"],
-        creates=creates(plan)[args["kind"]],
+        creates=creates(context)[args["kind"]],
         deletes=deletes,
         within=target.learned.patience,
     )
 
 
-def _late_news(target: AuditTarget, plan: Plan, args: Args) -> None:
+def _late_news(target: AuditTarget, context: AttackContext, args: Args) -> None:
     target.started()
     attacks.late_news_change_nothing(
         target.operator,
         make=target.make,
         wrong=target.wrong,
-        creates=creates(plan),
+        creates=creates(context),
         within=target.learned.patience,
     )
 
 
-def _lost_cases(plan: Plan) -> list[Args]:
+def _lost_cases(context: AttackContext) -> list[Args]:
     """An object that it didn't hear of; and of each kind that it watches, a child whose end it didn't hear of."""
-    watched = {each.kind for each in plan.learned.requests if each.is_watch}
+    watched = {each.kind for each in context.learned.requests if each.is_watch}
     first: dict[str, Args] = {}
-    for each in named_children(plan):
+    for each in named_children(context):
         first.setdefault(each["child"].partition("/")[0], {"lost": "a child's deletion", **each})
     return [{"lost": "a creation"}, *(case for kind, case in first.items() if kind in watched)]
 
 
-def _lost_news(target: AuditTarget, plan: Plan, args: Args) -> None:
+def _lost_news(target: AuditTarget, context: AttackContext, args: Args) -> None:
     if args["lost"] == "a creation":
         target.started()
         attacks.lost_creation_is_found(
@@ -109,7 +109,7 @@ def _lost_news(target: AuditTarget, plan: Plan, args: Args) -> None:
     attacks.lost_deletion_is_found(target.operator, app, target.wrong, child=child, within=target.learned.patience)
 
 
-def _watches(target: AuditTarget, plan: Plan, args: Args) -> None:
+def _watches(target: AuditTarget, context: AttackContext, args: Args) -> None:
     target.started()
     attacks.broken_watches_lose_nothing(
         target.operator, args["how"], make=target.make, wrong=target.wrong, within=target.learned.patience

@@ -11,8 +11,8 @@ from converge.audit.attacks.base import (
     ERROR,
     Args,
     Attack,
+    AttackContext,
     Outcome,
-    Plan,
     as_args,
     complains,
     few_edits,
@@ -36,11 +36,11 @@ THERE = "What the old spec asked for and the new one doesn't has to go; what it 
 BACK = "What an old spec asked for and the new one doesn't has to go: fields, labels, objects."
 
 
-def _edit_cases(plan: Plan) -> list[Args]:
-    return [as_args(each) for each in plan.edits]
+def _edit_cases(context: AttackContext) -> list[Args]:
+    return [as_args(each) for each in context.edits]
 
 
-def _walks(target: AuditTarget, plan: Plan, cases: Sequence[Args]) -> Iterator[Outcome]:
+def _walks(target: AuditTarget, context: AttackContext, cases: Sequence[Args]) -> Iterator[Outcome]:
     """Each edit there and back, side by side, compared with fresh starts."""
     from converge.runtime import ApiError
 
@@ -131,14 +131,14 @@ def _children(shot: snapshot.Snapshot) -> snapshot.Snapshot:
 # Two edits, one after the other.
 
 
-def _pair_cases(plan: Plan) -> list[Args]:
+def _pair_cases(context: AttackContext) -> list[Args]:
     """Pairs of edits of different fields. Those that take a field away come first: operators forget them most."""
-    edits = sorted(plan.edits, key=lambda edit: not edit.removes)
+    edits = sorted(context.edits, key=lambda edit: not edit.removes)
     pairs = [pair for pair in itertools.combinations(edits, 2) if not set(pair[0].patch) & set(pair[1].patch)]
     return [{"path": f"{a.path} then {b.path}", "first": as_args(a), "then": as_args(b)} for a, b in pairs[:MOST_PAIRS]]
 
 
-def _two_steps(target: AuditTarget, plan: Plan, cases: Sequence[Args]) -> Iterator[Outcome]:
+def _two_steps(target: AuditTarget, context: AttackContext, cases: Sequence[Args]) -> Iterator[Outcome]:
     """Both edits without a pause, then the first one back: compared with a fresh start after each."""
     from converge.runtime import ApiError
 
@@ -192,7 +192,7 @@ def _walked(
 # While it's down.
 
 
-def _while_down(target: AuditTarget, plan: Plan, args: Args) -> str:
+def _while_down(target: AuditTarget, context: AttackContext, args: Args) -> str:
     app = target.running()
     fresh = target.make(**copy.deepcopy(args["patch"]))
     target.operator.settle(within=target.learned.patience)
