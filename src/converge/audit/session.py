@@ -16,8 +16,8 @@ from converge.audit.attacks import ATTACKS, ERROR, FOLLOWED, NOTE, WALKS, Attack
 from converge.audit.audited_operator import inside_pods
 from converge.audit.edits import Edit, candidates
 from converge.audit.findings import Finding, name_of, places, save
-from converge.audit.lanes import LANES, Lanes, Room
 from converge.audit.learn import Learned, learn
+from converge.audit.parallel import DEFAULT_LANES, OperatorSlots, ParallelWork
 from converge.audit.sample import Sample
 from converge.audit.settings import AuditError, Settings
 from converge.audit.target import AuditTarget
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 ASKS_INSIDE = "it can't be told: it keeps trying to reach what runs inside its Pods, and here nothing does"
 MOST_EDITS = 12
 Unsure = tuple[Outcome, Finding]
-Again = Lanes[Unsure, None]
+Again = ParallelWork[Unsure, None]
 MOST_FINDINGS = 4  # of one attack that are confirmed and shown; the others are counted
 
 
@@ -83,7 +83,7 @@ class Session:
         *,
         seed: int = 1,
         seconds: float = 600,
-        lanes: int = LANES,
+        lanes: int = DEFAULT_LANES,
         out: Path,
         say: Callable[[str], None] = lambda text: None,
     ) -> None:
@@ -102,7 +102,7 @@ class Session:
         self.requests: list[Any] = []
         self.lanes = lanes
         self.confirms = True
-        self.room = Room(1)
+        self.slots = OperatorSlots(1)
 
     def run(self, only: Sequence[str] = (), on_row: Callable[[Row], None] = lambda row: None) -> Report:
         """Make the attacks, in order."""
@@ -129,7 +129,7 @@ class Session:
         def ready(attack: Attack) -> bool:
             return walked or not attack.edits
 
-        for row in Lanes(wanted, make, self.lanes, ready).results():
+        for row in ParallelWork(wanted, make, self.lanes, ready).results():
             if row.attack.name == WALKS:
                 walked, context = True, AttackContext(context.learned, followed(context.edits, row))
             yield row
@@ -161,7 +161,7 @@ class Session:
             on_row(row)
         if learned.alone:
             self.lanes = 1
-        self.room = Room(self.lanes)
+        self.slots = OperatorSlots(self.lanes)
         edits = candidates(self.sample.spec, self.inputs.schema, MOST_EDITS, self.seed, self.sample.name)
         return AttackContext(learned, edits)
 
@@ -255,7 +255,7 @@ class Session:
                 ):
                     retract(each[1], row)
 
-        return Lanes(unsure, confirm, self.lanes)
+        return ParallelWork(unsure, confirm, self.lanes)
 
     def _confirm(
         self, attack: Attack, context: AttackContext, outcome: Outcome, finding: Finding, testbeds: _Testbeds
@@ -332,11 +332,11 @@ class _Testbeds:
 
     def target(self, learned: Learned) -> AuditTarget:
         if self.testbed is None or self.made is None:
-            self.session.room.enter()
+            self.session.slots.acquire()
             try:
                 self.testbed = self.session._testbed(self.title)
             except BaseException:
-                self.session.room.leave()
+                self.session.slots.release()
                 raise
             self.made = AuditTarget(self.testbed, self.session.sample, learned)
         self.made.operator.exits = 0
@@ -361,7 +361,7 @@ class _Testbeds:
             try:
                 made.close() if made else testbed.close()
             finally:
-                self.session.room.leave()
+                self.session.slots.release()
 
 
 def followed(edits: Sequence[Edit], row: Row) -> list[Edit]:

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from converge.audit.lanes import Lanes, Room, Stopped
+from converge.audit.parallel import OperatorSlots, ParallelWork, Stopped
 from converge.testing.waits.waiting import eventually, interruptions
 
 
@@ -20,7 +20,7 @@ def test_so_many_at_once_and_no_more():
         running.remove(piece)
         return piece
 
-    assert sorted(Lanes(range(6), run, 2).results()) == [0, 1, 2, 3, 4, 5]
+    assert sorted(ParallelWork(range(6), run, 2).results()) == [0, 1, 2, 3, 4, 5]
     assert max(most) == 2
 
 
@@ -30,8 +30,8 @@ def test_a_piece_waits_until_it_is_ready():
     def run(piece):
         return piece
 
-    lanes = Lanes(["needs b", "b", "c"], run, 2, ready=lambda piece: piece != "needs b" or "b" in done)
-    done.extend(lanes.results())
+    work = ParallelWork(["needs b", "b", "c"], run, 2, ready=lambda piece: piece != "needs b" or "b" in done)
+    done.extend(work.results())
     assert done.index("b") < done.index("needs b")
 
 
@@ -51,7 +51,7 @@ def test_an_error_ends_the_others_in_their_waits():
 
     started: list[str] = []
     with pytest.raises(KeyError):
-        list(Lanes(["waits", "waits too", "breaks", "never begins"], run, 3).results())
+        list(ParallelWork(["waits", "waits too", "breaks", "never begins"], run, 3).results())
     assert sorted(ended) == sorted(started) == ["waits", "waits too"]
 
 
@@ -67,14 +67,14 @@ def test_each_thread_is_asked_its_own_questions():
         return set()
 
     asked: list[int] = []
-    mine = set().union(*Lanes(["mine", "another"], run, 2).results())
+    mine = set().union(*ParallelWork(["mine", "another"], run, 2).results())
     assert set(asked) == mine
     assert not list(interruptions)
 
 
 def test_who_waits_for_room_can_be_interrupted():
-    room = Room(1)
-    room.enter()
+    slots = OperatorSlots(1)
+    slots.acquire()
 
     def stop():
         raise Stopped
@@ -82,8 +82,8 @@ def test_who_waits_for_room_can_be_interrupted():
     interruptions.append(stop)
     try:
         with pytest.raises(Stopped):
-            room.enter()
+            slots.acquire()
     finally:
         interruptions.remove(stop)
-    room.leave()
-    room.enter()
+    slots.release()
+    slots.acquire()

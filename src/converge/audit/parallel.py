@@ -1,4 +1,4 @@
-"""Work side by side: each piece in a thread, with an operator and a namespace of its own."""
+"""Work in parallel: each piece in a thread, with an operator and a namespace of its own."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from converge.testing.waits.waiting import interruptions
 
 T = TypeVar("T")
 R = TypeVar("R")
-LANES = 3  # an attack mostly waits
+DEFAULT_LANES = 3  # an attack mostly waits
 
 
 class Stopped(BaseException):
     """Nobody wants the result any more."""
 
 
-class Lanes(Generic[T, R]):
-    """Runs pieces of work, the first ones first, at most so many at once."""
+class ParallelWork(Generic[T, R]):
+    """Runs pieces of work in their order, so many at once."""
 
     def __init__(
         self, work: Sequence[T], run: Callable[[T], R], lanes: int, ready: Callable[[T], bool] = lambda piece: True
@@ -88,16 +88,16 @@ class Lanes(Generic[T, R]):
             raise Stopped
 
 
-class Room:
-    """Room for so many operators at once. Who has none waits, and can be interrupted."""
+class OperatorSlots:
+    """How many operators may run at once. Who finds no slot waits, and can be interrupted."""
 
-    def __init__(self, places: int) -> None:
-        self._places = threading.Semaphore(places)
+    def __init__(self, operators: int) -> None:
+        self._free = threading.Semaphore(operators)
 
-    def enter(self) -> None:
-        while not self._places.acquire(timeout=0.2):
+    def acquire(self) -> None:
+        while not self._free.acquire(timeout=0.2):
             for each in interruptions:
                 each()
 
-    def leave(self) -> None:
-        self._places.release()
+    def release(self) -> None:
+        self._free.release()
