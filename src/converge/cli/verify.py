@@ -84,9 +84,9 @@ def verify(
             console.print(Text(f"{each.lab}: {problem}"), soft_wrap=True)
         for trial in each.trials:
             for problem in trial.problems:
-                tell(f"{each.lab}, {trial.subject}", problem, verbose)
+                print_problem(f"{each.lab}, {trial.subject}", problem, verbose)
             for problem in trial.unsteady:
-                tell(f"{each.lab}, {trial.subject}, flaky: passed on retry", problem, verbose)
+                print_problem(f"{each.lab}, {trial.subject}, flaky: passed on retry", problem, verbose)
     report.parent.mkdir(parents=True, exist_ok=True)
     report.write_text(json.dumps([each.to_json() for each in done], indent=2) + "\n")
     raise typer.Exit(GREEN if all(each.passed for each in done) else RED)
@@ -127,7 +127,7 @@ def verify_edits(course: Course, labs: list[Lab]) -> bool:
     return all(each.passed for each in results)
 
 
-def tell(where: str, problem: str, whole: bool) -> None:
+def print_problem(where: str, problem: str, whole: bool) -> None:
     from rich.text import Text
 
     first, *rest = problem.splitlines()
