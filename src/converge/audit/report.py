@@ -77,7 +77,7 @@ def junit(report: Report) -> str:
             case = ElementTree.SubElement(suite, "testcase", classname=report.kind, name=each.id, time="0")
             if each.counts:
                 problem = ElementTree.SubElement(case, "failure", type=each.severity, message=each.title)
-                problem.text = told(each)
+                problem.text = as_text(each)
             else:
                 why = each.allowed or ("flaky" if each.flaky else each.severity)
                 ElementTree.SubElement(case, "skipped", message=f"{why}: {each.title}")
@@ -100,7 +100,7 @@ def sarif(report: Report) -> str:
         {
             "ruleId": each.attack,
             "level": "note" if each.flaky else each.severity,
-            "message": {"text": told(each)},
+            "message": {"text": as_text(each)},
             "locations": [place],
             "partialFingerprints": {"finding": each.id},
             **({"suppressions": [{"kind": "external", "justification": each.allowed}]} if each.allowed else {}),
@@ -113,7 +113,7 @@ def sarif(report: Report) -> str:
     )
 
 
-def told(finding: Finding) -> str:
+def as_text(finding: Finding) -> str:
     """A finding as text."""
     parts = {
         "when": finding.when,
