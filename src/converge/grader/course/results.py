@@ -98,7 +98,7 @@ def expected(lab: Lab, facts: CheckFacts) -> CheckResult:
     )
 
 
-def say_once(checks: Sequence[CheckResult]) -> None:
+def link_repeated_failures(checks: Sequence[CheckResult]) -> None:
     """Let each failure with the same cause as one before refer to that one."""
     explained: dict[str, str] = {}
     for check in checks:

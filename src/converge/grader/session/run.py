@@ -22,7 +22,7 @@ from typing import Any
 from converge.grader.checks.verdict import Status
 from converge.grader.course import Course, Lab, relative
 from converge.grader.course.job import Job, OnEvent
-from converge.grader.course.results import CheckResult, LabResult, expected, say_once
+from converge.grader.course.results import CheckResult, LabResult, expected, link_repeated_failures
 from converge.grader.course.submissions import is_program, resolve
 from converge.grader.session.plan import Plan, PlannedJob
 from converge.testing.sandbox.output import plain
@@ -106,7 +106,7 @@ class Ledger:
         """The same explanation for every check: there is nothing to run."""
         for check in self.result.checks:
             check.status, check.parts, check.cause = Status.FAILED, mistake, "does not parse"
-        say_once(self.result.checks)
+        link_repeated_failures(self.result.checks)
 
     def enter(self, event: dict[str, Any]) -> bool:
         """Take in the report of one phase of a check; True when it was the job's last."""
@@ -120,7 +120,7 @@ class Ledger:
             return False
         self._ended.add(event["name"])
         if self.complete:
-            say_once(self.result.checks)
+            link_repeated_failures(self.result.checks)
         return self.complete
 
     def _settle(self, check: CheckResult, event: dict[str, Any]) -> None:
