@@ -4,7 +4,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from converge.grader import Made, check, eventually, expect, fail, never
+from converge.grader import NewObject, check, eventually, expect, fail, never
 from converge.operators.webapp import WEBAPP
 from converge.recorder import reads, watches
 
@@ -125,8 +125,8 @@ def test_it_lists_what_is_there(followed, namespace):
         when="three WebApps existed before the informer was started",
         hint="relist() puts every listed object in `objects`, under its key.",
     )
-    one = Made("converge.runtime:Request", (str(namespace), apps[0].name))
-    nobody = Made("converge.runtime:Request", (str(namespace), namespace.new_name()))
+    one = NewObject("converge.runtime:Request", (str(namespace), apps[0].name))
+    nobody = NewObject("converge.runtime:Request", (str(namespace), namespace.new_name()))
     found, missing = followed.informer.get(one), followed.informer.get(nobody)
     expect(
         (found or {}).get("spec"),
@@ -270,7 +270,7 @@ def test_a_reader_cannot_change_the_cache(followed, namespace, lab):
     """Whatever a reader does to an object it got, the cache stays as it is."""
     app = namespace.webapp(labels={"team": "shop"})
     followed.start()
-    request = Made("converge.runtime:Request", (str(namespace), app.name))
+    request = NewObject("converge.runtime:Request", (str(namespace), app.name))
     lab.resolve("converge.grader.library.doubles:change_cached_object")(followed.informer, request)
     listed = [obj["spec"] for obj in followed.informer.list()]
     expect(
@@ -649,7 +649,7 @@ def test_stop_comes_before_the_watch(lab, kubeconfig, namespace, recorder):
 def test_the_cache_has_no_gap(followed, namespace, recorder, lab):
     """Once synced, a reader finds an object at every moment: a list replaces the cache as a whole."""
     app = namespace.webapp(image=namespace.images.web[0])
-    request = Made("converge.runtime:Request", (str(namespace), app.name))
+    request = NewObject("converge.runtime:Request", (str(namespace), app.name))
     reader = lab.resolve("converge.grader.library.doubles:ReaderOnEveryLine")(followed.informer, request)
     followed.start()
     app.edit(image=namespace.images.web[1])

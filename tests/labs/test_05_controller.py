@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from converge.grader import Made, check, eventually, expect, fail, never
+from converge.grader import NewObject, check, eventually, expect, fail, never
 from converge.grader.library.errors import InvalidPortError
 from converge.runtime import Conflict, NotFound, TerminalError
 
@@ -15,7 +15,9 @@ DOUBLES = "converge.grader.library.doubles:"
 
 def key(name=None):
     """A request that no submission can know beforehand, made over there."""
-    return Made("converge.runtime:Request", (f"ns-{random.randrange(10**6)}", name or f"web-{random.randrange(10**6)}"))
+    return NewObject(
+        "converge.runtime:Request", (f"ns-{random.randrange(10**6)}", name or f"web-{random.randrange(10**6)}")
+    )
 
 
 def name_of(request):
@@ -48,7 +50,7 @@ class Bench:
         found = self.queue.get(timeout=0)
         if found is None:
             return None
-        self.queue.done(Made("converge.runtime:Request", tuple(found)))
+        self.queue.done(NewObject("converge.runtime:Request", tuple(found)))
         return found[1]
 
     def run(self, gates=(), workers=2):
@@ -228,7 +230,7 @@ def test_success_forgets(bench):
         hint="forget(request) after a success: the streak of failures is over.",
     )
     expect(bench.waiting_after(3600), None, when="it had succeeded", hint="Done means done, until something changes.")
-    bench.answer = lambda name: Made("converge.runtime:Result")
+    bench.answer = lambda name: NewObject("converge.runtime:Result")
     bench.process(request)
     expect(
         bench.waiting_after(3600),
@@ -245,7 +247,7 @@ def test_requeue_after(bench):
     bench.answer = failing(RuntimeError("not yet"))
     bench.process(request)
     bench.clock.advance(60)
-    bench.answer = lambda name: Made("converge.runtime:Result", (seconds,))
+    bench.answer = lambda name: NewObject("converge.runtime:Result", (seconds,))
     bench.process(request)
     expect(
         bench.queue.num_requeues(request),
@@ -260,7 +262,7 @@ def test_requeue_after(bench):
         hint="add_after(request, result.requeue_after).",
     )
     expect(bench.waiting_after(1.5), name_of(request), when=f"{seconds} s had passed", hint="It must come back.")
-    bench.answer = lambda name: Made("converge.runtime:Result", (0,))
+    bench.answer = lambda name: NewObject("converge.runtime:Result", (0,))
     bench.process(request)
     expect(
         bench.waiting_after(0),

@@ -4,7 +4,7 @@ import time
 
 from converge.grader import check, eventually, expect, fail
 from converge.grader.checks.oracles import wrong_webapp
-from converge.grader.checks.outside import asked, new_host
+from converge.grader.checks.outside import new_host, requests_seen
 from converge.grader.checks.waits import pauses
 from converge.grader.checks.webapps import (
     CHILDREN,
@@ -44,7 +44,9 @@ def registered(outside, app):
 
 def is_registered(outside, app, *, when, hint):
     want = {"owner": app.uid}
-    eventually(lambda: registered(outside, app), want, within=SOON, when=when, hint=hint, seen=lambda: asked(outside))
+    eventually(
+        lambda: registered(outside, app), want, within=SOON, when=when, hint=hint, seen=lambda: requests_seen(outside)
+    )
 
 
 def says(app, status, *, when, hint, naming=""):
@@ -374,7 +376,7 @@ def test_what_is_refused_for_good_is_not_tried_again(operator, namespace, outsid
             when=f"{reason}; it was not changed, while another WebApp was looked at every PERIOD",
             expected="five looks at the other without a request about this one",
             hint="The same question gets the same answer. TerminalError says: failed, and not again until it changes.",
-            seen=lambda: asked(outside),
+            seen=lambda: requests_seen(outside),
         )
     app.edit(register=new_host())
     is_registered(
@@ -437,7 +439,7 @@ def test_a_host_with_another_owner_is_left_alone(operator, namespace, outside):
         when=when,
         expected="the service is asked again and again, since the other owner may give the host up",
         hint=hint + " It is a failure like any other, not one for good.",
-        seen=lambda: asked(outside),
+        seen=lambda: requests_seen(outside),
     )
     expect(registered(outside, app), theirs, when=f"{when}; that record since then", hint=hint)
     del outside.records[host]

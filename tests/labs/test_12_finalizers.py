@@ -5,7 +5,7 @@ from contextlib import suppress
 
 from converge.grader import check, eventually, expect, fail, never
 from converge.grader.checks import webapps
-from converge.grader.checks.outside import asked, has_record, hosts_of, new_host, record_owner
+from converge.grader.checks.outside import has_record, hosts_of, new_host, record_owner, requests_seen
 from converge.grader.checks.webapps import CHILDREN, summary, wanted_summary
 from converge.recorder import writes
 from converge.runtime import NotFound
@@ -114,7 +114,7 @@ def test_the_record_goes_before_the_webapp(operator, namespace, outside):
         None,
         when="a WebApp was deleted, and its record was looked for at the moment when the WebApp was gone",
         hint="Without a finalizer the WebApp is gone at once. With one it waits for you, so let go last.",
-        seen=asked(outside),
+        seen=requests_seen(outside),
     )
     for kind in CHILDREN:
         eventually(
@@ -174,7 +174,7 @@ def test_the_finalizer_comes_before_the_record(operator, namespace, outside, rec
         when="the operator was killed just before it wrote its finalizer, and the WebApp was deleted.\n"
         "Is the WebApp gone, and is there a record?",
         hint="No one will ever remove that record. Write the finalizer first, then make the record.",
-        seen=asked(outside),
+        seen=requests_seen(outside),
     )
     operator.start()
     recorder.kill_after(writes("WebApp", subresource=""), kill=operator.crash)
@@ -222,7 +222,7 @@ def test_a_cleanup_that_fails_is_tried_again(operator, namespace, outside):
         when=when,
         expected="it is asked again, several times",
         hint="An exception from reconcile() is retried by itself. One that is swallowed is not.",
-        seen=lambda: asked(outside),
+        seen=lambda: requests_seen(outside),
     )
     removals = [("DELETE", status) for status in (401, 429, 500, NO_ANSWER)]
     for number, (method, status) in enumerate([("DELETE", 410), *removals * 4, ("GET", 403), ("GET", 500)]):
@@ -236,14 +236,14 @@ def test_a_cleanup_that_fails_is_tried_again(operator, namespace, outside):
             when=f"the cleanup had failed {failures} times, and the WebApp was edited",
             expected="one more try",
             hint="Keep trying until the record is gone, however often it has failed.",
-            seen=lambda: asked(outside),
+            seen=lambda: requests_seen(outside),
         )
         expect(
             "it is there" if app.now() else "it is gone, and its record is not",
             "it is there",
             when=f"the outside service {what}, after {failures} failures; the WebApp that waits for its record to go",
             hint=stays,
-            seen=asked(outside),
+            seen=requests_seen(outside),
         )
     outside.heal()
     with suppress(NotFound):
@@ -430,7 +430,7 @@ def test_a_changed_host_leaves_no_record_behind(operator, namespace, outside):
             when=f"{when}; the hosts of this WebApp's records",
             hint="The spec has forgotten the old host. Who remembers? The records themselves, or a note that you "
             "made on the WebApp before you registered.",
-            seen=lambda: asked(outside),
+            seen=lambda: requests_seen(outside),
         )
 
     app.edit(register=(second := new_host()))
@@ -492,7 +492,7 @@ def test_a_record_that_the_spec_has_forgotten_holds_its_webapp(operator, namespa
         when="`register` was changed",
         expected="a PUT of the new host",
         hint="A live WebApp with `register` has its record.",
-        seen=lambda: asked(outside),
+        seen=lambda: requests_seen(outside),
     )
     outside.fail(500)  # nobody sees from now on that the record is there after all
     outside.records[arrived] = {"owner": late.uid}

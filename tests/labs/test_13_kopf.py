@@ -7,7 +7,7 @@ from functools import partial
 from converge.grader import check, eventually, expect, fail, never
 from converge.grader.checks import webapps
 from converge.grader.checks.conditions import warnings_mentioning
-from converge.grader.checks.outside import asked, has_record, new_host, record_owner
+from converge.grader.checks.outside import has_record, new_host, record_owner, requests_seen
 from converge.grader.checks.waits import pauses, quiet
 from converge.grader.checks.webapps import CHILDREN, another_port, summary, wanted_summary
 from converge.recorder import writes
@@ -213,7 +213,7 @@ def test_a_service_in_trouble_is_asked_again(operator, namespace, outside):
         when=when,
         expected="it is asked again, twice within a few seconds",
         hint="Raise kopf.TemporaryError(…, delay=…). A handler that returns after an error has succeeded.",
-        seen=lambda: asked(outside),
+        seen=lambda: requests_seen(outside),
     )
     no_news_of(app, outside)
     app.edit(replicas=2)
@@ -309,7 +309,7 @@ def test_the_record_goes_before_the_webapp(operator, namespace, outside):
         expected="the WebApp stays as long as its record",
         when="the record of a WebApp that was being deleted could not be removed; is the WebApp still there?",
         hint="PermanentError in on.delete means: give up, let the WebApp go. Then no one ever removes the record.",
-        seen=asked(outside),
+        seen=requests_seen(outside),
     )
     outside.heal()
     plain.delete()
@@ -494,7 +494,7 @@ def test_any_other_failure_passes(operator, namespace, outside):
         expected="each of them is asked for again, every few seconds",
         hint="Only 400 and 422 speak about the request itself. Everything else can pass while no object changes, so "
         "raise kopf.TemporaryError(…, delay=…).",
-        seen=lambda: asked(outside),
+        seen=lambda: requests_seen(outside),
     )
     when = "another WebApp had the host"
     expect(
@@ -532,7 +532,7 @@ def test_the_old_record_goes(operator, namespace, outside, recorder):
             expected="its record is removed",
             hint="A filter that asks only for `register` stops calling when `register` goes. Whether there may be a "
             "record is noted on the WebApp: let the filter look at that note as well.",
-            seen=lambda: asked(outside),
+            seen=lambda: requests_seen(outside),
         )
 
     old(gone, "`register` was removed from the spec, and the outside service answered 422 to the removal for a while")

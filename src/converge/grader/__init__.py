@@ -19,14 +19,14 @@ from converge.grader.checks.check import check
 from converge.grader.checks.expect import expect, fail
 from converge.grader.checks.shrink import smallest
 from converge.grader.checks.verdict import NotStarted, Status
-from converge.grader.library.jsonlines import AnswerOf, Made
+from converge.grader.library.jsonlines import AnswerOf, NewObject
 from converge.testing.verdicts.failure import Failure, TookTooLong
 from converge.testing.waits.waiting import eventually, never
 
 __all__ = [
     "AnswerOf",
     "Failure",
-    "Made",
+    "NewObject",
     "NotStarted",
     "Status",
     "TookTooLong",

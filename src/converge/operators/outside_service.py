@@ -23,7 +23,7 @@ SIGN_OF_LIFE = 0.5  # seconds between two of them
 
 
 @dataclass(frozen=True)
-class Asked:
+class ReceivedRequest:
     """One request that the service got."""
 
     time: float
@@ -40,7 +40,7 @@ class Outside:
 
     def __init__(self, port: int = 0) -> None:
         self.records: dict[str, Any] = {}
-        self.requests: list[Asked] = []
+        self.requests: list[ReceivedRequest] = []
         self._lock = threading.Lock()
         self._failing: list[tuple[int, str]] = []
         self._always: dict[tuple[str, str], int] = {}  # by host and method
@@ -104,7 +104,7 @@ class Outside:
                 self.waiting -= 1
         with self._lock:
             status, answer = self._failure(method, path) or self._record(method, path, body)
-            self.requests.append(Asked(time.monotonic(), method, path, status))
+            self.requests.append(ReceivedRequest(time.monotonic(), method, path, status))
         return status, answer
 
     def _failure(self, method: str, path: str) -> tuple[int, Any] | None:

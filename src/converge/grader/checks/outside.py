@@ -36,10 +36,10 @@ def has_record(outside: Outside, app: CustomResource, host: str, *, when: str, h
         when=when,
         expected=f'a record of {host} with {{"owner": {app.uid!r}}}, the uid of {app}',
         hint=hint or "PUT the host of `spec.register`, with the WebApp's uid as its owner.",
-        seen=lambda: asked(outside),
+        seen=lambda: requests_seen(outside),
     )
 
 
-def asked(outside: Outside) -> list[str]:
+def requests_seen(outside: Outside) -> list[str]:
     """The last requests that the service got, as evidence."""
     return ["the outside service was asked:\n" + ("\n".join(map(str, outside.requests[-6:])) or "nothing")]

@@ -24,8 +24,8 @@ class AnswerOf(NamedTuple):
     step: int
 
 
-class Made(NamedTuple):
-    """Stands for an object that is made over there: `Made("converge.runtime:Request", ("shop", "web"))`."""
+class NewObject(NamedTuple):
+    """An argument that is made in the other process: `NewObject("converge.runtime:Request", ("shop", "web"))`."""
 
     name: str
     arguments: tuple[Any, ...] = ()

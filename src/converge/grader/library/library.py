@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from converge.grader.checks.verdict import NotStarted
-from converge.grader.library.jsonlines import MODULE, AnswerOf, JsonLines, Made, TooLargeError
+from converge.grader.library.jsonlines import MODULE, AnswerOf, JsonLines, NewObject, TooLargeError
 from converge.grader.library.remote import CALL_LIMIT, Method, Pending, Raised, RemoteObject
 from converge.testing.sandbox.jail import Jail, Reach
 from converge.testing.sandbox.process import Process, isolated_python
@@ -277,7 +277,7 @@ class Library:
             return {"$ref": value._number}
         if isinstance(value, AnswerOf):
             return {"$answer": value.step}
-        if isinstance(value, Made):
+        if isinstance(value, NewObject):
             return {"$made": value.name, "args": [self._encode(item) for item in value.arguments]}
         if isinstance(value, Method):
             return {"$bound": value._number, "name": value._name}
