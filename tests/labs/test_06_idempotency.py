@@ -7,8 +7,8 @@ from converge.grader.checks.webapps import (
     CHILDREN,
     children_of,
     containers,
+    deleted_without_retries,
     deployment_of,
-    goes_quietly,
     namesakes,
     summary,
     wanted_summary,
@@ -295,7 +295,7 @@ def test_a_deleted_webapp_is_no_error(operator, namespace):
     operator.start()
     both(app, when="a WebApp was created")
     operator.settle()
-    goes_quietly(
+    deleted_without_retries(
         operator,
         app,
         hint="The WebApp may be gone by the time you get its name. Catch NotFound there, and return.",

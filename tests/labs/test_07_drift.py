@@ -12,8 +12,8 @@ from converge.grader.checks.webapps import (
     another,
     another_port,
     container,
+    deleted_without_retries,
     deployment_of,
-    goes_quietly,
     namesakes,
     service_of,
     summary,
@@ -199,7 +199,7 @@ def test_at_rest_nothing_is_written(operator, namespace):
         hint="Compare the fields that you want with the same fields of what is there. The server adds defaults, so the "
         "whole specs are never equal; and an apply or a PUT that changes nothing is a write all the same.",
     )
-    goes_quietly(operator, app, hint="As in lesson 06: catch NotFound for the WebApp, and return.")
+    deleted_without_retries(operator, app, hint="As in lesson 06: catch NotFound for the WebApp, and return.")
 
 
 @check(points=3, section="server-side-apply")

@@ -16,8 +16,8 @@ from converge.grader.checks.webapps import (
     deployment_of,
     foreign_deployment,
     foreign_service,
-    gets_there_by_itself,
-    is_given_up,
+    gone_without_retries,
+    looks_again_by_itself,
     makes_nothing_while_deleted,
     namesakes_stay_independent,
     no_pass_fails,
@@ -216,7 +216,7 @@ def test_what_a_webapp_owns_goes_with_it(operator, namespace, recorder):
     )
     hint = "The garbage collector deletes what names the WebApp in metadata.ownerReferences, and nothing else."
     attacks.deletion_leaves_nothing(operator, app, children=CHILDREN, within=6, hint=hint)
-    is_given_up(operator, app)
+    gone_without_retries(operator, app)
 
 
 @check(points=2, section="one-owner-manages")
@@ -360,7 +360,7 @@ def test_a_strangers_object_is_reported(operator, namespace):
         namespace.delete(kind, app.name, propagation="Background")
         eventually(lambda kind=kind, app=app, before=before: essence(namespace.get(kind, app.name)) != before)
         freed = f"{when}; then the other {kind} was deleted, and nothing else happened"
-        gets_there_by_itself(operator, app, lambda app=app: not wrong(app), when=freed, hint=again)
+        looks_again_by_itself(operator, app, lambda app=app: not wrong(app), when=freed, hint=again)
         app.edit(port=app.spec["port"] % 9000 + 100)
     for kind, app, _, when in strangers:
         owned(

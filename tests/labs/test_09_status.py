@@ -14,7 +14,7 @@ from converge.grader.checks.webapps import (
     deployment_of,
     foreign_deployment,
     foreign_service,
-    gets_there_by_itself,
+    looks_again_by_itself,
     makes_nothing_while_deleted,
     namesakes_stay_independent,
     no_pass_has_failed,
@@ -524,7 +524,7 @@ def test_a_taken_name_is_degraded(operator, namespace):
     kind, app, when = apps[0]
     namespace.delete(kind, app.name, propagation="Background")
     eventually(lambda: uid_changed(namespace, kind, app), within=5)
-    gets_there_by_itself(
+    looks_again_by_itself(
         operator,
         app,
         lambda: available(app) == "True",

@@ -6,7 +6,7 @@ import threading
 
 from converge.grader import check, eventually, expect
 from converge.grader.checks.waits import pauses
-from converge.grader.checks.webapps import is_given_up
+from converge.grader.checks.webapps import gone_without_retries
 from converge.recorder import writes
 from converge.runtime import Conflict
 from converge.testing import attacks
@@ -163,7 +163,7 @@ def test_at_rest_nothing_is_written(operator, namespace):
         operator, app, hint="If the change leaves the object as it was, there is nothing to write."
     )
     app.delete()
-    is_given_up(operator, app)
+    gone_without_retries(operator, app)
 
 
 @check(points=2, section="409-means-read-again", incident="Azure/azure-service-operator#2719")

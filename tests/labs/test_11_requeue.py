@@ -11,7 +11,7 @@ from converge.grader.checks.webapps import (
     children_of,
     comes_back,
     deployment_of,
-    is_given_up,
+    gone_without_retries,
     makes_nothing_while_deleted,
     uid_of,
 )
@@ -526,7 +526,7 @@ def test_namesakes_in_two_namespaces(operator, namespace, other_namespace, outsi
         when=f"the WebApp in {other_namespace} was deleted; it, and its children",
         hint="The children of the lessons before have an owner reference.",
     )
-    is_given_up(operator, there)
+    gone_without_retries(operator, there)
     expect(
         {kind: uid_of(here, kind) for kind in CHILDREN},
         before,

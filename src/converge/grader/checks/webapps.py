@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from converge.testing.operator import Operator
 
 CHILDREN = ("Deployment", "Service")
-MOST_LOOKS = 5  # at a WebApp that is gone: a nudge or two, and not yet a retry after each failure
-GONE = 7  # reads of an object that is gone: one for its own event, and some for those of its children
-A_WHILE = 60.0  # seconds; an operator that looks again later than that leaves its users waiting
+MOST_READS_AFTER_DELETE = 5  # at a WebApp that is gone: a nudge or two, and not yet a retry after each failure
+MOST_READS_WHEN_GONE = 7  # of an object: one for its own event, and some for those of its children
+LONGEST_REQUEUE = 60.0  # seconds; an operator that looks again later than that leaves its users waiting
 
 
 def running(
@@ -150,14 +150,14 @@ def _target(port: dict[str, Any], web: dict[str, Any]) -> Any:
 # What a check does to them.
 
 
-def goes_quietly(operator: Operator, app: CustomResource, *, hint: str) -> None:
+def deleted_without_retries(operator: Operator, app: CustomResource, *, hint: str) -> None:
     """Delete the WebApp, and fail if the operator takes that for an error and tries again and again."""
     recorder, mark = operator.recorder, operator.recorder.mark()
     app.delete()
     eventually(lambda: app.now() is None, within=5)
     recorder.wait_quiet(0.5, deadline=4)
     asked = recorder.since(mark).reads("WebApp", verb="get", name=app.name)
-    if len(asked) > MOST_LOOKS:
+    if len(asked) > MOST_READS_AFTER_DELETE:
         raise Failure(
             when="a WebApp was deleted, and half a second passed without a request",
             expected="a look or two: it is gone, so there is nothing to do",
@@ -203,7 +203,7 @@ def foreign_service(namespace: CourseNamespace, name: str, **metadata: Any) -> d
 # What an operator does with them.
 
 
-def gets_there_by_itself(
+def looks_again_by_itself(
     operator: Operator, app: CustomResource, done: Callable[[], object], *, when: str, hint: str
 ) -> None:
     """Fail unless it is done, or the operator's last pass over the object has asked for another one within a minute.
@@ -211,7 +211,7 @@ def gets_there_by_itself(
     That saves a 30-second wait, and also accepts operators that watch or retry.
     """
     eventually(
-        lambda: done() or (operator.looks_again_in(app) or A_WHILE + 1) <= A_WHILE,
+        lambda: done() or (operator.looks_again_in(app) or LONGEST_REQUEUE + 1) <= LONGEST_REQUEUE,
         within=35,
         when=when,
         expected="the operator looks again by itself",
@@ -266,7 +266,7 @@ def makes_nothing_while_deleted(operator: Operator, app: CustomResource, *, hint
     )
     namespace.patch(app.kind, app.name, {"metadata": {"finalizers": None}})
     eventually(lambda: app.now() is None, when="that finalizer was removed", expected="no WebApp")
-    is_given_up(operator, app)
+    gone_without_retries(operator, app)
 
 
 def no_pass_fails(operator: Operator, app: CustomResource) -> None:
@@ -288,12 +288,12 @@ def no_pass_has_failed(operator: Operator, *, when: str, since: int = 0) -> None
     )
 
 
-def is_given_up(operator: Operator, app: CustomResource) -> None:
+def gone_without_retries(operator: Operator, app: CustomResource) -> None:
     """Fail if an operator keeps asking for an object that is gone."""
     recorder = operator.recorder
     recorder.wait_quiet(0.5, deadline=4)
     asked = [each for each in recorder.reads(app.kind, verb="get", name=app.name) if each.status == 404]
-    if len(asked) > GONE:
+    if len(asked) > MOST_READS_WHEN_GONE:
         fail(
             when=f"{app} was deleted and gone, and half a second passed without a request",
             expected="a look at it for each event of its children at most: it is gone, so there is nothing to do",
