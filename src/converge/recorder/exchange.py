@@ -11,7 +11,7 @@ from converge.recorder.entries import BODY_CAP, FaultRecord, RecordedRequest
 from converge.recorder.http.http1 import Message, Response, get_bytes, request_bytes, response_bytes
 from converge.recorder.http.incoming import Incoming
 from converge.recorder.http.media import is_binary
-from converge.recorder.open_watch import Tunnel, Watch
+from converge.recorder.open_watch import OpenWatch, Tunnel
 from converge.recorder.refusals import reason_of
 from converge.recorder.versions import changed_anything, is_version_conflict, patch_of_version
 
@@ -137,7 +137,7 @@ class Exchange:
         """Pass a watch through, event by event, or bytes unread, until one of the two sides ends it."""
         proxy = self.proxy
         target, past = (self.message.target, []) if self.past is None else await self.past.watch(self)
-        kind = Tunnel if self.message.upgrade else Watch
+        kind = Tunnel if self.message.upgrade else OpenWatch
         watch = kind(self.record, self.message, self.client, proxy, await proxy.upstream.connect())
         proxy.streams.add(watch.events)
         try:

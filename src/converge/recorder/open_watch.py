@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from converge.recorder.proxy import Proxy
 
 
-class Watch:
+class OpenWatch:
     """A sink for the server's answer and an outlet for the events in it."""
 
     agreed = 200
@@ -146,7 +146,7 @@ class Watch:
             transport.pause_reading() if pause else transport.resume_reading()
 
 
-class Tunnel(Watch):
+class Tunnel(OpenWatch):
     """A request that leaves HTTP, such as exec or port-forward: bytes both ways, none of them read."""
 
     agreed = 101
