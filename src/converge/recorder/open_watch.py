@@ -13,7 +13,7 @@ from converge.recorder.faults.base import Fault
 from converge.recorder.http.http1 import LAST_CHUNK, Message, Response, chunk, response_bytes, stream_head, upgrade_head
 from converge.recorder.http.incoming import Incoming
 from converge.recorder.http.media import readable
-from converge.recorder.http.upstream import Connection
+from converge.recorder.http.upstream import ServerConnection
 from converge.recorder.refusals import reason_of
 from converge.recorder.stream import EventStream, read_event
 
@@ -27,7 +27,7 @@ class OpenWatch:
     agreed = 200
 
     def __init__(
-        self, record: RecordedRequest, message: Message, client: Incoming, proxy: Proxy, connection: Connection
+        self, record: RecordedRequest, message: Message, client: Incoming, proxy: Proxy, connection: ServerConnection
     ) -> None:
         self.record = record
         self.message = message

@@ -53,7 +53,7 @@ class WholeAnswer:
             self.future.set_exception(ServerLostError("the API server closed the connection"))
 
 
-class Connection(asyncio.Protocol):
+class ServerConnection(asyncio.Protocol):
     """One connection; ``send`` may be called again when the answer before is done."""
 
     def __init__(self, pool: "Upstream") -> None:
@@ -146,8 +146,8 @@ class Upstream:
         self._address = url.hostname or "127.0.0.1"
         self._port = url.port or (443 if secure else 80)
         self._tls = ssl.create_default_context(cafile=str(ca_file) if ca_file else None) if secure else None
-        self._idle: list[Connection] = []
-        self._open: set[Connection] = set()
+        self._idle: list[ServerConnection] = []
+        self._open: set[ServerConnection] = set()
         self._closed = False
         self.host = url.netloc.encode()
 
@@ -163,7 +163,7 @@ class Upstream:
                 if not (safe and connection.reused):
                     raise
 
-    async def connect(self) -> Connection:
+    async def connect(self) -> ServerConnection:
         """A connection that is free to use."""
         if self._closed:
             raise ServerLostError("the recorder was closed")
@@ -175,14 +175,14 @@ class Upstream:
             connection.abort()
         try:
             _, connection = await asyncio.get_running_loop().create_connection(
-                lambda: Connection(self), self._address, self._port, ssl=self._tls
+                lambda: ServerConnection(self), self._address, self._port, ssl=self._tls
             )
         except OSError as error:
             raise ServerLostError(f"the API server cannot be reached: {error}") from error
         self._open.add(connection)
         return connection
 
-    def release(self, connection: Connection) -> None:
+    def release(self, connection: ServerConnection) -> None:
         """Keep a connection for the next request."""
         if len(self._idle) < _MOST_IDLE:
             connection.idle_since = time.monotonic()
@@ -190,7 +190,7 @@ class Upstream:
         else:
             connection.abort()
 
-    def forget(self, connection: Connection) -> None:
+    def forget(self, connection: ServerConnection) -> None:
         """A connection was lost."""
         self._open.discard(connection)
         if connection in self._idle:
