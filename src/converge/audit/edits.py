@@ -21,7 +21,7 @@ LEFT_ALONE = ("nodeSelector", "affinity", "tolerations", "suspend", "paused", "p
 
 
 @dataclass(frozen=True)
-class Edit:
+class SpecEdit:
     """A merge patch of the spec, and the one that takes it back."""
 
     path: str
@@ -34,7 +34,7 @@ class Edit:
         return self.path.endswith(" removed")
 
 
-def candidates(spec: Spec, schema: Mapping[str, Any], most: int, seed: int, name: str = "") -> list[Edit]:
+def candidates(spec: Spec, schema: Mapping[str, Any], most: int, seed: int, name: str = "") -> list[SpecEdit]:
     """Edits to try: of what the sample has, then of what its schema offers. The seed chooses where there are many."""
     found = list(_of(spec, schema, (), name))
     if len(found) > most:
@@ -44,7 +44,7 @@ def candidates(spec: Spec, schema: Mapping[str, Any], most: int, seed: int, name
     return found
 
 
-def _of(spec: Mapping[str, Any], schema: Mapping[str, Any], path: tuple[str, ...], name: str) -> Iterator[Edit]:
+def _of(spec: Mapping[str, Any], schema: Mapping[str, Any], path: tuple[str, ...], name: str) -> Iterator[SpecEdit]:
     properties: Mapping[str, Any] = schema.get("properties", {})
     required = schema.get("required", [])
     for field in dict.fromkeys([*spec, *properties]):
@@ -66,11 +66,11 @@ def _of(spec: Mapping[str, Any], schema: Mapping[str, Any], path: tuple[str, ...
                 yield _edit(here, new, None)
 
 
-def _edit(path: tuple[str, ...], new: Any, old: Any) -> Edit:
+def _edit(path: tuple[str, ...], new: Any, old: Any) -> SpecEdit:
     if isinstance(new, dict) and isinstance(old, dict):  # a merge patch removes only what it names
         old = {**dict.fromkeys(new), **old}
     name = ".".join(path) + (" removed" if new is None else "")
-    return Edit(name, _nested(path, new), _nested(path, old))
+    return SpecEdit(name, _nested(path, new), _nested(path, old))
 
 
 def _nested(path: tuple[str, ...], value: Any) -> Spec:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from converge.audit import inputs as input_files
 from converge.audit.attacks import ATTACKS, ERROR, FOLLOWED, NOTE, WALKS, Attack, AttackContext, Outcome
 from converge.audit.audited_operator import inside_pods
-from converge.audit.edits import Edit, candidates
+from converge.audit.edits import SpecEdit, candidates
 from converge.audit.findings import Finding, name_of, places, save
 from converge.audit.learn import Learned, learn
 from converge.audit.parallel import DEFAULT_LANES, OperatorSlots, ParallelWork
@@ -364,7 +364,7 @@ class _Testbeds:
                 self.session.slots.release()
 
 
-def followed(edits: Sequence[Edit], row: Row) -> list[Edit]:
+def followed(edits: Sequence[SpecEdit], row: Row) -> list[SpecEdit]:
     """The edits that the operator carries out, which other attacks use."""
     good = {name for name, answer in row.answers if answer.startswith(FOLLOWED)}
     return [each for each in edits if name_of(WALKS, {"path": each.path}) in good]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from converge.audit import snapshot
-from converge.audit.edits import Edit
+from converge.audit.edits import SpecEdit
 from converge.audit.learn import Learned
 from converge.audit.target import AuditTarget
 from converge.recorder import RecordedRequest
@@ -26,7 +26,7 @@ class AttackContext:
     """What the attacks may use: what was learned, and the edits that were found to matter."""
 
     learned: Learned
-    edits: Sequence[Edit]
+    edits: Sequence[SpecEdit]
 
 
 @dataclass
@@ -79,7 +79,7 @@ def always(*cases: Args) -> Cases:
 # Cases that several attacks have.
 
 
-def as_args(edit: Edit) -> Args:
+def as_args(edit: SpecEdit) -> Args:
     return {"path": edit.path, "patch": edit.patch, "back": edit.back}
 
 
