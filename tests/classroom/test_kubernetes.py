@@ -19,7 +19,7 @@ from converge.classroom import grading, roster
 from converge.classroom.grading import Piece
 from converge.classroom.kubernetes import manifests, parcel, status
 from converge.classroom.kubernetes.client import Grading
-from converge.classroom.kubernetes.manifests import INDEX, RUN, Settings
+from converge.classroom.kubernetes.manifests import INDEX, RUN, JobSettings
 from converge.classroom.kubernetes.parcel import Parcel
 from converge.classroom.kubernetes.run import read_run
 from converge.classroom.store import Store
@@ -112,7 +112,7 @@ def namespace(client, request):
 
 @pytest.fixture
 def settings(namespace):
-    return Settings(namespace, IMAGE, parallelism=4)
+    return JobSettings(namespace, IMAGE, parallelism=4)
 
 
 def strictly(client, obj, path):

@@ -15,7 +15,7 @@ from converge.cli.console import console
 
 if TYPE_CHECKING:
     from converge.classroom.grading import Piece
-    from converge.classroom.kubernetes.manifests import Settings
+    from converge.classroom.kubernetes.manifests import JobSettings
     from converge.classroom.store import Store
     from converge.grader.course import CheckFacts, Course, Lab
     from converge.grader.course.results import LabResult
@@ -107,7 +107,7 @@ def grade(
 
 def cluster_of(
     on: str, context: str, namespace: str, parallelism: int, image: str, queue: str, runtime_class: str
-) -> tuple[Client, Settings] | None:
+) -> tuple[Client, JobSettings] | None:
     """The cluster that grades, and how; None for this machine."""
     from converge.grader.course.course_toml import CourseError
     from converge.runtime.api.errors import ConfigError
@@ -121,14 +121,14 @@ def cluster_of(
     if not image:
         raise CourseError("--on kubernetes needs --image: build the Containerfile and push it where the nodes can pull")
 
-    from converge.classroom.kubernetes.manifests import Settings
+    from converge.classroom.kubernetes.manifests import JobSettings
     from converge.runtime import Client
 
     try:
         client = Client(context=context or None, namespace=namespace or None, user_agent="converge-grade")
     except ConfigError as error:
         raise CourseError(str(error)) from None
-    return client, Settings(client.namespace, image, parallelism, queue, runtime_class)
+    return client, JobSettings(client.namespace, image, parallelism, queue, runtime_class)
 
 
 def grade_all(
@@ -136,7 +136,7 @@ def grade_all(
     store: Store,
     todo: list[Piece],
     report: Callable[[], None],
-    cluster: tuple[Client, Settings] | None,
+    cluster: tuple[Client, JobSettings] | None,
 ) -> None:
     """Grade what is left, with a line per result; exits where nothing can be isolated."""
     from converge.testing.sandbox.jail import NoJailError
@@ -179,7 +179,7 @@ def grade_here(course: Course, store: Store, todo: list[Piece], on_stored: Calla
 
 def grade_on_kubernetes(
     client: Client,
-    settings: Settings,
+    settings: JobSettings,
     course: Course,
     store: Store,
     todo: list[Piece],

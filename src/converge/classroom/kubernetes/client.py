@@ -10,7 +10,7 @@ from pathlib import Path
 from converge.classroom import grading
 from converge.classroom.grading import Piece
 from converge.classroom.kubernetes import manifests, parcel, status
-from converge.classroom.kubernetes.manifests import Object, Settings
+from converge.classroom.kubernetes.manifests import JobSettings, Object
 from converge.classroom.kubernetes.run import Entry, Run, entry_of, read_run, remember_collected
 from converge.classroom.store import Store
 from converge.cluster.errors import ClusterError
@@ -43,7 +43,7 @@ class Grading:
     def __init__(
         self,
         client: Client,
-        settings: Settings,
+        settings: JobSettings,
         course: Course,
         store: Store,
         on_stored: Callable[[Piece, LabResult], None],

@@ -37,7 +37,7 @@ FOR_THE_JAIL = {"seccompProfile": {"type": "Unconfined"}, "appArmorProfile": {"t
 
 
 @dataclass(frozen=True)
-class Settings:
+class JobSettings:
     """What the instructor chooses."""
 
     namespace: str
@@ -52,7 +52,7 @@ def deadline(checks: Sequence[CheckFacts]) -> int:
     return 600 + round(3 * sum(check.timeout for check in checks))
 
 
-def job(name: str, settings: Settings, completions: int, secrets: int, seconds: int) -> Object:
+def job(name: str, settings: JobSettings, completions: int, secrets: int, seconds: int) -> Object:
     """The Job, suspended until its Secrets are there; with a queue, Kueue decides when it begins."""
     labels = {RUN: name, **({QUEUE: settings.queue} if settings.queue else {})}
     return {
@@ -89,7 +89,7 @@ def job(name: str, settings: Settings, completions: int, secrets: int, seconds: 
     }
 
 
-def pod_spec(name: str, settings: Settings, secrets: int, seconds: int) -> Object:
+def pod_spec(name: str, settings: JobSettings, secrets: int, seconds: int) -> Object:
     sources = [{"secret": {"name": secret_name(name, number)}} for number in range(secrets)]
     spec: Object = {
         "restartPolicy": "Never",
@@ -137,7 +137,7 @@ def pod_spec(name: str, settings: Settings, secrets: int, seconds: int) -> Objec
     return {**spec, "hostUsers": False}  # the Pod's own user namespace: only then may it have a /proc of its own
 
 
-def pod(name: str, settings: Settings, seconds: int) -> Object:
+def pod(name: str, settings: JobSettings, seconds: int) -> Object:
     """A Pod like those of the Job, to ask the server whether it would allow them."""
     metadata = {"name": f"{name}-probe", "namespace": settings.namespace, "labels": {RUN: name}}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": pod_spec(name, settings, 1, seconds)}
