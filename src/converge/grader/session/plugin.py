@@ -194,7 +194,7 @@ def draw_timeline(recording: Recording) -> str:
     return str(recordings.keep(recording).draw())
 
 
-class Stream:
+class ResultStream:
     """Tells the process that started pytest about each check as it starts and ends."""
 
     def __init__(self, descriptor: int) -> None:
@@ -221,4 +221,4 @@ def pytest_configure(config: pytest.Config) -> None:
         config.stash[PLAN] = Plan.read(Path(plan))
     descriptor = config.getoption("--converge-stream")
     if descriptor is not None and not hasattr(config, "workerinput"):
-        config.pluginmanager.register(Stream(descriptor))
+        config.pluginmanager.register(ResultStream(descriptor))
