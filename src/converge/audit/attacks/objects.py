@@ -10,7 +10,7 @@ from converge.testing import attacks
 from converge.testing.attacks.replicas import CannotRunTwiceError
 from converge.testing.verdicts.failure import Failure
 
-ELECT = (
+HINT_ELECTION = (
     "It asked for no Lease: two processes act at once, as they do for a moment in every rolling update. "
     "Turn its leader election on, or let it be replaced with `strategy: Recreate`."
 )
@@ -52,7 +52,7 @@ def _two_replicas(target: AuditTarget, context: AttackContext, cases: Sequence[A
                 creates=creates(context),
                 elects=elects,
                 within=target.learned.patience,
-                hint="" if elects else ELECT,
+                hint="" if elects else HINT_ELECTION,
             )
             yield Outcome(args)
         except CannotRunTwiceError as reason:

@@ -32,8 +32,8 @@ REFUSED = "the operator refuses it: a new object with it isn't carried out"
 AT_ONCE = 24  # objects side by side
 ALL = 60.0  # seconds in which all of them come to rest
 MOST_PAIRS = 6
-THERE = "What the old spec asked for and the new one doesn't has to go; what it now asks for has to come."
-BACK = "What an old spec asked for and the new one doesn't has to go: fields, labels, objects."
+HINT_THERE = "What the old spec asked for and the new one doesn't has to go; what it now asks for has to come."
+HINT_BACK = "What an old spec asked for and the new one doesn't has to go: fields, labels, objects."
 
 
 def _edit_cases(context: AttackContext) -> list[Args]:
@@ -82,7 +82,7 @@ def _compared(
                 when=f"{walked} was created like the sample, then its spec was changed: {args['patch']}",
                 expected="the same as for a new object with that spec",
                 got=snapshot.in_words(_apart(target, walked, fresh), than="of a new one"),
-                hint=THERE,
+                hint=HINT_THERE,
             ),
         )
     if not wait_until_right(lambda: not target.differences(back), within=learned.patience / 2):
@@ -94,7 +94,7 @@ def _compared(
                 when=f"{back} was created like the sample with {args['patch']}, then it got the sample's spec",
                 expected="the same as for a new object like the sample",
                 got=snapshot.in_words(target.differences(back), than="of a new one"),
-                hint=BACK,
+                hint=HINT_BACK,
             ),
         )
     matters = bool(mask.differences(_children(learned.look(fresh)), _children(learned.clean)))
@@ -183,7 +183,7 @@ def _walked(
                 when=told,
                 expected="the same as for a new object with the spec that it has now",
                 got=snapshot.in_words(_apart(target, walked, fresh), than="of a new one"),
-                hint=THERE,
+                hint=HINT_THERE,
             ),
         )
     return Outcome(args, answer=FOLLOWED)

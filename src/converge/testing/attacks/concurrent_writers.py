@@ -13,9 +13,11 @@ from converge.testing.operator import Operator
 from converge.testing.verdicts.failure import Failure
 from converge.testing.waits.waiting import eventually
 
-LATE = "The list of conditions is written whole, from a copy that is older than theirs. Who notices?"
-BETWEEN = "A fresh read is not enough: the write comes later. The server compares, if you say what you have read."
-AGAIN = "After a conflict: read again, and report again."
+HINT_LATE_WATCH = "The list of conditions is written whole, from a copy that is older than theirs. Who notices?"
+HINT_FRESH_READ = (
+    "A fresh read is not enough: the write comes later. The server compares, if you say what you have read."
+)
+HINT_CONFLICT = "After a conflict: read again, and report again."
 
 
 def late_watch_loses_nothing(
@@ -40,7 +42,7 @@ def late_watch_loses_nothing(
     _reports(lambda: theirs and operator.recorder.since(mark).writes(app.kind), f"{app} was changed")
     held.release()
     when = "someone set a condition; the operator, whose watch was late, then wrote the status"
-    _stays(operator, app, theirs[0], wrong, when, hint or LATE)
+    _stays(operator, app, theirs[0], wrong, when, hint or HINT_LATE_WATCH)
 
 
 def write_in_between_is_not_lost(
@@ -58,7 +60,7 @@ def write_in_between_is_not_lost(
     change()
     _reports(lambda: theirs, f"{app} was changed")
     when = "while a write of the operator's was on its way to the server, someone else set a condition"
-    _stays(operator, app, theirs[0], wrong, when, hint or BETWEEN)
+    _stays(operator, app, theirs[0], wrong, when, hint or HINT_FRESH_READ)
 
 
 def set_condition(rival: Namespace, app: CustomResource) -> dict[str, Any]:
@@ -100,7 +102,7 @@ def _stays(
     hint: str,
 ) -> None:
     """When all is quiet, their condition is there, and what the operator reports is right."""
-    fail_unless_right(lambda: wrong(app), within=15, when=when, hint=AGAIN)
+    fail_unless_right(lambda: wrong(app), within=15, when=when, hint=HINT_CONFLICT)
     operator.settle()
     if app.condition(theirs["type"]) != theirs:
         got = [each["type"] for each in app.status.get("conditions", [])]

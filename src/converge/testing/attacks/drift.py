@@ -11,8 +11,10 @@ from converge.testing.operator import Operator
 from converge.testing.verdicts.failure import Failure
 from converge.testing.waits.waiting import eventually
 
-HEALS = "Compare every field that you own with what it should be, each time, not only when the spec has changed."
-SURVIVES = "Say only what you own: apply or patch those fields. A replace with your own object wipes out the rest."
+HINT_DRIFT = "Compare every field that you own with what it should be, each time, not only when the spec has changed."
+HINT_FOREIGN_FIELDS = (
+    "Say only what you own: apply or patch those fields. A replace with your own object wipes out the rest."
+)
 ANNOTATION = "someone.example/note"
 
 
@@ -37,7 +39,7 @@ def heals_drift(
             within=within,
             when=f"someone changed {field} of {kind}/{name} to something else than {app} asks for",
             expected=f"{field} is back within {within:g} s",
-            hint=hint or HEALS,
+            hint=hint or HINT_DRIFT,
         )
         operator.settle()
 
@@ -111,7 +113,7 @@ def _still_there(app: CustomResource, child: tuple[str, str], foreign: Mapping[s
             when=when,
             expected="what others have added is still there",
             got=f"gone from {'/'.join(child)}: {', '.join(missing)}",
-            hint=hint or SURVIVES,
+            hint=hint or HINT_FOREIGN_FIELDS,
         )
 
 

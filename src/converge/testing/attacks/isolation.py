@@ -10,8 +10,10 @@ from converge.testing.operator import Operator
 from converge.testing.verdicts.failure import Failure
 from converge.testing.waits.waiting import eventually
 
-ALONE = "Everything that belongs to an object carries its name: children, selectors, labels. Nothing is shared."
-NOTHING = "An ownerReference with controller: true lets the garbage collector do this; the rest needs a finalizer."
+HINT_NAMES = "Everything that belongs to an object carries its name: children, selectors, labels. Nothing is shared."
+HINT_LEFTOVERS = (
+    "An ownerReference with controller: true lets the garbage collector do this; the rest needs a finalizer."
+)
 
 
 def two_objects_are_independent(
@@ -35,7 +37,7 @@ def two_objects_are_independent(
             lambda each=each: wrong(each),  # type: ignore[misc]
             within=within,
             when=f"{first} and {second} were created at the same time",
-            hint=hint or ALONE,
+            hint=hint or HINT_NAMES,
         )
     operator.settle()
     before = generations(second, first, children)
@@ -48,10 +50,10 @@ def two_objects_are_independent(
             when=f"{first} was deleted, {second} was not",
             expected=f"what belongs to {second} is as before",
             got=changed,
-            hint=hint or ALONE,
+            hint=hint or HINT_NAMES,
         )
     fail_unless_right(
-        lambda: wrong(second), within=within, when=f"{first} was deleted, {second} was not", hint=hint or ALONE
+        lambda: wrong(second), within=within, when=f"{first} was deleted, {second} was not", hint=hint or HINT_NAMES
     )
 
 
@@ -89,7 +91,10 @@ def deletion_leaves_nothing(
     when = f"{app} was deleted{how}" + (" while the operator was down, which was then started" if while_down else "")
     if not wait_until_right(lambda: not left(), within=within):
         raise Failure(
-            when=when, expected=f"nothing is left of it {within:g} s later", got=", ".join(left()), hint=hint or NOTHING
+            when=when,
+            expected=f"nothing is left of it {within:g} s later",
+            got=", ".join(left()),
+            hint=hint or HINT_LEFTOVERS,
         )
     operator.settle()
     if back := left():

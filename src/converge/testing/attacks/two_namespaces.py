@@ -11,9 +11,11 @@ from converge.testing.operator import Operator
 from converge.testing.verdicts.failure import Failure
 from converge.testing.waits.waiting import eventually
 
-BOTH = "A name says which object only together with a namespace. Pass the namespace in every request, and in every key."
+HINT_NAMESPACE = (
+    "A name says which object only together with a namespace. Pass the namespace in every request, and in every key."
+)
 
-ANOTHER = "An object of the same name is another object, with another uid. Remember nothing by name from pass to pass."
+HINT_UID = "An object of the same name is another object, with another uid. Remember nothing by name from pass to pass."
 
 
 def namesakes_are_independent(
@@ -46,7 +48,7 @@ def namesakes_are_independent(
     when = f"{first} was created in {here}"
 
     def right(app: CustomResource) -> None:
-        fail_unless_right(lambda: _in_its_namespace(app, wrong), within=within, when=when, hint=hint or BOTH)
+        fail_unless_right(lambda: _in_its_namespace(app, wrong), within=within, when=when, hint=hint or HINT_NAMESPACE)
 
     right(first)  # now a look in the wrong namespace finds something
     second = make(there, name)
@@ -70,7 +72,9 @@ def namesakes_are_independent(
         return [kind for kind in children if there.get(kind, name)]
 
     if deletion and not eventually(lambda: not left(), within=within):
-        raise Failure(when=when, expected=f"nothing of it is left in {there}", got=", ".join(left()), hint=hint or BOTH)
+        raise Failure(
+            when=when, expected=f"nothing of it is left in {there}", got=", ".join(left()), hint=hint or HINT_NAMESPACE
+        )
     first.poke()
     _settled(operator, when, hint)
     _as_before(first, second, children, before, when, hint)
@@ -81,7 +85,7 @@ def namesakes_are_independent(
         eventually(lambda: not left(), within=within)
         third = make(there, name)
         when = f"{when}, and once its children were gone, another one of that name was created there"
-        fail_unless_right(lambda: _in_its_namespace(third, wrong), within=within, when=when, hint=hint or ANOTHER)
+        fail_unless_right(lambda: _in_its_namespace(third, wrong), within=within, when=when, hint=hint or HINT_UID)
 
 
 def _settled(operator: Operator, when: str, hint: str) -> float:
@@ -91,7 +95,9 @@ def _settled(operator: Operator, when: str, hint: str) -> float:
     except Failure as restless:
         if not restless.got:
             raise
-        raise Failure(when=when, expected="then it comes to rest", got=restless.got, hint=hint or BOTH) from restless
+        raise Failure(
+            when=when, expected="then it comes to rest", got=restless.got, hint=hint or HINT_NAMESPACE
+        ) from restless
 
 
 def _nothing_written(operator: Operator, apps: Sequence[CustomResource], mark: float, when: str, hint: str) -> None:
@@ -103,7 +109,7 @@ def _nothing_written(operator: Operator, apps: Sequence[CustomResource], mark: f
             when=f"{when}; when all was as it should be, both were touched",
             expected="no write: there is nothing to do",
             got="\n".join(str(each) for each in written[:4]),
-            hint=hint or BOTH,
+            hint=hint or HINT_NAMESPACE,
         )
 
 
@@ -119,5 +125,5 @@ def _as_before(
             when=when,
             expected=f"what is in {app.namespace} is as before",
             got=changed,
-            hint=hint or BOTH,
+            hint=hint or HINT_NAMESPACE,
         )
