@@ -15,8 +15,8 @@ from converge.testing.waits.waiting import eventually
 if TYPE_CHECKING:
     from converge.runtime import Client
 
-NAME = "operator"
-LIFETIME = 3600  # seconds
+ACCOUNT = "operator"
+TOKEN_LIFETIME = 3600  # seconds
 HELD_BY_FINALIZERS = ("Deployment", "StatefulSet", "Service", "Secret", "PersistentVolumeClaim")
 
 
@@ -33,12 +33,12 @@ def make_account(client: Client, namespace: str, rights: Sequence[Rule] | Rights
     With `other`, it has those of its namespace there as well, and may list and watch in the whole cluster.
     """
     granted = rights if isinstance(rights, Rights) else in_namespace(rights)
-    here = {"name": NAME, "namespace": namespace}
+    here = {"name": ACCOUNT, "namespace": namespace}
     client.create({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": here})
     _bind(client, "Role", here, granted.here, namespace)
     everywhere = [*granted.everywhere]
     if other:
-        _bind(client, "Role", {"name": NAME, "namespace": other}, granted.here, namespace)
+        _bind(client, "Role", {"name": ACCOUNT, "namespace": other}, granted.here, namespace)
         everywhere += [_looking(rule) for rule in granted.here if "list" in rule["verbs"]]
     if everywhere:
         # They end with the namespace: the garbage collector sees to it.
@@ -67,7 +67,7 @@ def _bind(client: Client, kind: str, metadata: Mapping[str, Any], rules: Sequenc
             "kind": f"{kind}Binding",
             "metadata": dict(metadata),
             "roleRef": {"apiGroup": rbac, "kind": kind, "name": metadata["name"]},
-            "subjects": [{"kind": "ServiceAccount", "name": NAME, "namespace": namespace}],
+            "subjects": [{"kind": "ServiceAccount", "name": ACCOUNT, "namespace": namespace}],
         }
     )
 
@@ -76,20 +76,20 @@ def _can_be_asked_for(rule: RbacRule) -> bool:
     return bool(rule.get("resources") and rule.get("verbs")) and not rule.get("resourceNames")
 
 
-def token_of(client: Client, namespace: str, account: str = NAME) -> str:
+def token_of(client: Client, namespace: str, account: str = ACCOUNT) -> str:
     """A token of a ServiceAccount, good for an hour."""
     request = {
         "apiVersion": "authentication.k8s.io/v1",
         "kind": "TokenRequest",
         "metadata": {"name": account, "namespace": namespace},
-        "spec": {"expirationSeconds": LIFETIME},
+        "spec": {"expirationSeconds": TOKEN_LIFETIME},
     }
     token: str = client.create(request, subresource="token", name=account)["status"]["token"]
     return token
 
 
 def wait_for_rights(
-    client: Client, namespace: str, rule: RbacRule, account: str = NAME, where: str | None = None
+    client: Client, namespace: str, rule: RbacRule, account: str = ACCOUNT, where: str | None = None
 ) -> None:
     """The server learns of a new binding by a watch of its own; wait until it has. `where=""`: in all namespaces."""
     resource, _, subresource = rule["resources"][0].partition("/")
@@ -119,8 +119,8 @@ def write_kubeconfig(path: Path, server: str, token: str, namespace: str, ca_fil
         "kind": "Config",
         "current-context": "lab",
         "clusters": [{"name": "lab", "cluster": {"server": server, **trust}}],
-        "users": [{"name": NAME, "user": {"token": token}}],
-        "contexts": [{"name": "lab", "context": {"cluster": "lab", "user": NAME, "namespace": namespace}}],
+        "users": [{"name": ACCOUNT, "user": {"token": token}}],
+        "contexts": [{"name": "lab", "context": {"cluster": "lab", "user": ACCOUNT, "namespace": namespace}}],
     }
     path.write_text(json.dumps(config))
     return path

@@ -13,7 +13,7 @@ from converge.testing.waits.waiting import eventually
 if TYPE_CHECKING:
     from converge.recorder import RecordedRequest
 
-ENOUGH = 6  # writes at rest: more would tell the same
+MOST_WRITES_SHOWN = 6  # writes at rest: more would tell the same
 HINT = "Compare what is there with what you want, field by field that you own, and write only when they differ."
 
 
@@ -51,7 +51,7 @@ def no_writes_after_restart(operator: Operator, app: CustomResource, *, hint: st
 def no_writes_left_alone(operator: Operator, app: CustomResource, *, seconds: float, hint: str = "") -> None:
     """No write for that many seconds in which nothing happens: long enough to catch what runs on a timer."""
     mark = operator.settle()
-    operator.recorder.wait_for(lambda: len(operator.own_writes(mark)) >= ENOUGH, seconds)
+    operator.recorder.wait_for(lambda: len(operator.own_writes(mark)) >= MOST_WRITES_SHOWN, seconds)
     _none(operator.own_writes(mark), f"{app} was as it should be, and nobody touched anything for {seconds:g} s", hint)
 
 

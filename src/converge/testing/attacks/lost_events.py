@@ -12,7 +12,7 @@ from converge.testing.objects.custom_resource import CustomResource
 from converge.testing.operator import Operator
 from converge.testing.waits.waiting import eventually
 
-LATE = 2.0  # seconds
+EVENT_DELAY = 2.0  # seconds
 HINT = "What no event told you of is in the next list: compare all that you find there with all that there should be."
 HINT_OF_A_DELETION = (
     "A deletion that no event told of is noticed by the list after it: what was in the cache isn't there any more. "
@@ -80,15 +80,17 @@ def late_news_change_nothing(
     """Create an object and touch it while all events come late. `creates` counts the children of a clean run."""
     recorder = operator.recorder
     operator.settle()
-    with recorder.delay(events(), seconds=LATE, times=None):
+    with recorder.delay(events(), seconds=EVENT_DELAY, times=None):
         mark = recorder.mark()
         app = make()
         eventually(lambda: created(operator, mark, creates), within=within)
         touched = recorder.mark()
         app.poke()
-        eventually(lambda: recorder.since(touched).delivered(app.kind, name=app.name), within=2 * LATE)
-        when = f"{app} was created and touched while all events came {LATE:g} s late"
-        fail_unless_right(lambda: wrong(app), within=within + 2 * LATE, when=when, hint=hint or HINT_OF_LATE_NEWS)
+        eventually(lambda: recorder.since(touched).delivered(app.kind, name=app.name), within=2 * EVENT_DELAY)
+        when = f"{app} was created and touched while all events came {EVENT_DELAY:g} s late"
+        fail_unless_right(
+            lambda: wrong(app), within=within + 2 * EVENT_DELAY, when=when, hint=hint or HINT_OF_LATE_NEWS
+        )
     operator.settle()
     fail_if_made_twice(operator, mark, creates, when, hint or HINT_OF_LATE_NEWS)
     return app

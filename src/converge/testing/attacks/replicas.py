@@ -13,8 +13,8 @@ from converge.testing.operator import Operator
 from converge.testing.waits.idle import wait_until_idle
 from converge.testing.waits.waiting import eventually
 
-SLOW = 1.0  # seconds that a create takes while two processes run
-LEASE = 20.0  # seconds until a standby may take a dead leader's lock: 15 are usual
+CREATE_DELAY = 1.0  # seconds that a create takes while two processes run
+LEASE_EXPIRES_WITHIN = 20.0  # seconds until a standby may take a dead leader's lock: 15 are usual
 HINT = "Only the leader may write. The other one waits for the lock, and starts from what is in the cluster then."
 
 
@@ -46,16 +46,22 @@ def two_replicas_are_as_good_as_one(
             raise CannotRunTwiceError(last[0][:200] if last else f"it exits with status {copy.exit_code}")
         mark = operator.recorder.mark()
         creating = writes(verb="create", where=lambda request: not operator.ignored(request))
-        with operator.recorder.slow(creating, seconds=SLOW, times=1) as slow:  # time for the other one to act, too
+        with operator.recorder.slow(
+            creating, seconds=CREATE_DELAY, times=1
+        ) as slow:  # time for the other one to act, too
             app = make()
             eventually(lambda: slow.fired and all(each.duration is not None for each in slow.fired), within=within)
-        told = f"two processes of the operator ran, {app} was created, and the first create for it took {SLOW:g} s"
+        told = (
+            f"two processes of the operator ran, {app} was created, and the first create for it took {CREATE_DELAY:g} s"
+        )
         _is_one(operator, app, mark, wrong, creates, within, told, hint or HINT)
         operator.crash()
         mark = operator.recorder.mark()
         app = make()
         told = f"one of two processes of the operator was killed, and {app} was created"
-        _is_one(operator, app, mark, wrong, creates, within + (LEASE if elects else 0), told, hint or HINT)
+        _is_one(
+            operator, app, mark, wrong, creates, within + (LEASE_EXPIRES_WITHIN if elects else 0), told, hint or HINT
+        )
     finally:
         copy.crash()
 

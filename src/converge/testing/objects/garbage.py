@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from converge.runtime import Client
 
 KNOWS_WITHIN = 90.0  # seconds: three of its rounds
-NAME = "whose-owner-never-was"
+MISSING_OWNER = "whose-owner-never-was"
 _new: set[tuple[str, str]] = set()
 
 
@@ -30,8 +30,8 @@ def wait_until_collected(client: Client, api_version: str, kind: str, namespace:
 
     if (api_version, kind) not in _new:
         return
-    owner = {"apiVersion": api_version, "kind": kind, "name": NAME, "uid": str(uuid.uuid4())}
-    metadata = {"name": f"{NAME}-{kind.lower()}", "namespace": namespace, "ownerReferences": [owner]}
+    owner = {"apiVersion": api_version, "kind": kind, "name": MISSING_OWNER, "uid": str(uuid.uuid4())}
+    metadata = {"name": f"{MISSING_OWNER}-{kind.lower()}", "namespace": namespace, "ownerReferences": [owner]}
     client.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata})
 
     def gone() -> bool:

@@ -25,9 +25,9 @@ SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
 # What programs and libraries look up; none of it is secret.
 SETTINGS = ("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "alternatives", "localtime", "ssl", "ca-certificates")
 NAMES = ("nsswitch.conf", "hosts", "passwd", "group", "mime.types")
-APART = ("--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try")
+UNSHARED = ("--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try")
 # The user of the grader, but by another name: root would get its capabilities back with the next program it starts.
-POWERLESS = ("--uid", "65534", "--gid", "65534", "--cap-drop", "ALL", "--disable-userns")
+UNPRIVILEGED = ("--uid", "65534", "--gid", "65534", "--cap-drop", "ALL", "--disable-userns")
 NO_NETWORK = ("--unshare-user", "--unshare-net", "--dev-bind", "/", "/", "--die-with-parent")
 
 
@@ -75,7 +75,7 @@ class Jail:
         # What is left of bubblewrap's own file systems, and /proc, which obeys root even without any capability.
         for place in ("/dev", "/proc", *map(str, self.emptied), "/"):
             mounts += ["--remount-ro", place]
-        options = [*APART, *POWERLESS, "--die-with-parent", "--new-session", "--hostname", "sandbox"]
+        options = [*UNSHARED, *UNPRIVILEGED, "--die-with-parent", "--new-session", "--hostname", "sandbox"]
         return ["bwrap", *options, *mounts, "--chdir", str(directory), "--", *command]
 
 

@@ -20,8 +20,8 @@ from converge.testing.sandbox.relay import Address, start
 from converge.testing.sandbox.supervisor import Launched, supervise
 
 SMALL_STACK = 256 * 1024  # bytes for each thread of a relay: they count against the limit on our memory, too
-BEGINS = 20.0  # seconds in which the submission's first process has to be there
-KILLED = 128  # what bubblewrap adds to the number of the signal that ended its command
+BEGINS_WITHIN = 20.0  # seconds in which the submission's first process has to be there
+SIGNAL_OFFSET = 128  # what bubblewrap adds to the number of the signal that ended its command
 MOST_MEMORY = 2 * 1024 * 1024 * 1024  # bytes that all processes of the submission may have together
 
 
@@ -58,7 +58,7 @@ def find(told: int) -> tuple[int, int]:
     with os.fdopen(told) as file:
         said = file.read()
     group = int(json.loads(said)["child-pid"]) if said else 0
-    give_up = time.monotonic() + BEGINS
+    give_up = time.monotonic() + BEGINS_WITHIN
     while group and time.monotonic() < give_up:
         try:
             below = Path(f"/proc/{group}/task/{group}/children").read_text().split()
@@ -72,7 +72,7 @@ def find(told: int) -> tuple[int, int]:
 
 def exit_code(code: int) -> int:
     """Of the submission, from bubblewrap's: as everywhere else, negative for a signal."""
-    return KILLED - code if KILLED < code <= KILLED + signal.NSIG else code
+    return SIGNAL_OFFSET - code if SIGNAL_OFFSET < code <= SIGNAL_OFFSET + signal.NSIG else code
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 # In the environment of every process of a submission, under a name that systemd uses too: it tells nothing.
 MARK = "INVOCATION_ID"
-WITHIN = 5.0  # seconds after which we give up
+KILLED_WITHIN = 5.0  # seconds after which we give up
 started_here: set[int] = set()  # supervisors and fork servers, which are children of ours by right
 
 
@@ -35,7 +35,7 @@ class Traces:
 
     def kill(self) -> None:
         """Kill all that is found, until nothing is: a process may fork while it is being killed."""
-        give_up = time.monotonic() + WITHIN
+        give_up = time.monotonic() + KILLED_WITHIN
         while (found := list(self._found())) and time.monotonic() < give_up:
             for process in found:
                 process.kill()

@@ -14,7 +14,7 @@ from converge.testing.verdicts.values import differences
 if TYPE_CHECKING:
     from converge.recorder import RecordedRequest, Recorder
 
-SHOWN = 6  # lines of each kind
+MOST_LINES = 6  # lines of each kind
 CHANGES_SHOWN = 3  # of one write
 LONGEST_VALUE = 80
 LONGEST_SENT = 160
@@ -25,7 +25,7 @@ NOT_STATE = ("events", "leases")  # a word to people and a sign of life: neither
 def refused(recorder: Recorder) -> list[str]:
     """The requests that the server refused, with its reason, each once."""
     lines = [str(each) for each in recorder.requests if is_refused(each) and not _expected(each, recorder)]
-    return counted(lines)[-SHOWN:]
+    return counted(lines)[-MOST_LINES:]
 
 
 def is_refused(request: RecordedRequest) -> bool:
@@ -36,7 +36,7 @@ def written(requests: Sequence[RecordedRequest]) -> list[str]:
     """The last writes that changed something, each with what it changed; if none did, the last of the others."""
     done = [each for each in requests if each.is_write and not is_refused(each) and each.resource not in NOT_STATE]
     changing = [_changed(each, requests) for each in done if each.changed is not False]
-    return counted(changing)[-SHOWN:] or counted([str(each) for each in done])[-SHOWN:]
+    return counted(changing)[-MOST_LINES:] or counted([str(each) for each in done])[-MOST_LINES:]
 
 
 def counted(lines: Sequence[str]) -> list[str]:

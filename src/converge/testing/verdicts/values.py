@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 LONGEST_SHOWN = 1500  # characters of a value that a report shows
-SHORT = 60  # characters of a value that is read at a glance: it is shown whole
+SHORT_VALUE = 60  # characters of a value that is read at a glance: it is shown whole
 MOST_DIFFERENCES = 12
 
 _ABSENT = object()
@@ -29,7 +29,7 @@ def show(value: Any) -> str:
     """A value as a person reads it: Python for plain values, indented JSON for objects, text of several lines as is."""
     if isinstance(value, str) and "\n" in value:
         text = value
-    elif isinstance(value, dict) and len(repr(value)) > SHORT:
+    elif isinstance(value, dict) and len(repr(value)) > SHORT_VALUE:
         text = json.dumps(value, indent=2, default=repr)
     else:
         text = repr(value)
@@ -68,7 +68,7 @@ def contrast(got: Any, want: Any) -> tuple[str, str]:
     both = isinstance(got, dict) and isinstance(want, dict)
     if not both and not (isinstance(got, list) and isinstance(want, list) and len(got) == len(want)):
         return show(want), show(got)
-    if max(len(repr(got)), len(repr(want))) <= SHORT:
+    if max(len(repr(got)), len(repr(want))) <= SHORT_VALUE:
         return show(want), show(got)
     found = list(differences(got, want))
     shown = found[:MOST_DIFFERENCES]
