@@ -62,7 +62,7 @@ def test_jobs_do_not_mix_their_verdicts():
 
 def test_a_grading_process_that_hangs_is_ended(tmp_path, monkeypatch):
     """A check that stops pytest itself: no alarm of pytest's can help."""
-    monkeypatch.setattr(runs, "AROUND_A_CHECK", 5.0)
+    monkeypatch.setattr(runs, "SETUP_AND_TEARDOWN_SECONDS", 5.0)
     for path, text in {
         "course.toml": MANIFEST,
         "labs/01_namespaces/empty.py": "",

@@ -8,7 +8,7 @@ from pathlib import Path
 from converge.cluster.directories import CACHE_VARIABLE, STATE_VARIABLE, cache_dir, state_dir
 
 NO_CLUSTER, OUR_FAULT = 3, 4
-ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+DISK_FULL_ERRORS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
 def sentence(error: OSError) -> str:
@@ -16,7 +16,7 @@ def sentence(error: OSError) -> str:
     what = error.strerror or str(error)
     where = f"{error.filename}: " if error.filename else ""
     place = Path(str(error.filename or ""))
-    if error.errno in ROOM:
+    if error.errno in DISK_FULL_ERRORS:
         return f"{where}{what}. Make room on that disk and try again."
     for directory, variable in ((state_dir(), STATE_VARIABLE), (cache_dir(), CACHE_VARIABLE)):
         if place.is_relative_to(directory):

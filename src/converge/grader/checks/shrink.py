@@ -15,7 +15,9 @@ from converge.testing.waits.deadlines import scaled
 
 Step = TypeVar("Step")
 Explanation = TypeVar("Explanation")
-RIVALS = 1.5  # seconds in which other, perhaps shorter sequences are looked for once something was found
+LOOK_FOR_SHORTER_SECONDS = (
+    1.5  # seconds in which other, perhaps shorter sequences are looked for once something was found
+)
 
 
 def smallest(
@@ -35,7 +37,7 @@ def smallest(
         tried = steps()
         if (finding := breaks(tried)) is not None:
             if best is None:
-                deadline = time.monotonic() + scaled(RIVALS)
+                deadline = time.monotonic() + scaled(LOOK_FOR_SHORTER_SECONDS)
             length, shortest = _shortened(tried, finding, breaks)
             if best is None or length < best[0]:
                 best = length, shortest

@@ -14,7 +14,7 @@ import time
 from typing import Any, NamedTuple
 
 MODULE = 0  # the reference of the submission's module
-LARGEST = 4 * 1024 * 1024  # bytes of one line
+LARGEST_LINE = 4 * 1024 * 1024  # bytes of one line
 SENT_WITHIN = 60.0  # seconds for an end that has stopped reading
 
 
@@ -54,8 +54,8 @@ class JsonLines:
 
     def send(self, message: dict[str, Any]) -> None:
         line = json.dumps(message, separators=(",", ":")).encode() + b"\n"
-        if len(line) > LARGEST:
-            raise TooLargeError(f"{len(line)} bytes in one message; the limit is {LARGEST}")
+        if len(line) > LARGEST_LINE:
+            raise TooLargeError(f"{len(line)} bytes in one message; the limit is {LARGEST_LINE}")
         with self._sending:
             left, give_up = memoryview(line), time.monotonic() + SENT_WITHIN
             while left:
@@ -84,8 +84,8 @@ class JsonLines:
         searched = 0
         while (end := self._received.find(b"\n", searched)) < 0:
             searched = len(self._received)
-            if searched > LARGEST:
-                raise TooLargeError(f"more than {LARGEST} bytes in one message")
+            if searched > LARGEST_LINE:
+                raise TooLargeError(f"more than {LARGEST_LINE} bytes in one message")
             if self._closed:
                 return b""
             ready, _, _ = select.select([self._reader, self._woken], [], [])

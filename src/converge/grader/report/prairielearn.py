@@ -8,8 +8,8 @@ from typing import Any
 from converge.grader.course.results import CheckResult, LabResult
 from converge.grader.report.text import explain_check
 
-LARGEST = 900_000  # bytes; PrairieLearn takes 1 MB
-LONGEST = 8_000  # characters of one explanation, where all of them would be too large
+LARGEST_REPORT = 900_000  # bytes; PrairieLearn takes 1 MB
+LONGEST_EXPLANATION = 8_000  # characters of one explanation, where all of them would be too large
 
 
 def results(labs: list[LabResult]) -> str:
@@ -20,9 +20,9 @@ def results(labs: list[LabResult]) -> str:
     if trouble := what_is_wrong(labs):
         return json.dumps({"gradable": False, "format_errors": [trouble], "message": trouble}, indent=2) + "\n"
     made = document(labs)
-    if len(made.encode()) > LARGEST:
-        made = document(labs, LONGEST)
-    return made if len(made.encode()) <= LARGEST else document(labs, 0)
+    if len(made.encode()) > LARGEST_REPORT:
+        made = document(labs, LONGEST_EXPLANATION)
+    return made if len(made.encode()) <= LARGEST_REPORT else document(labs, 0)
 
 
 def what_is_wrong(labs: list[LabResult]) -> str:

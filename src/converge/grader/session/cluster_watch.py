@@ -13,7 +13,7 @@ import pytest
 if TYPE_CHECKING:
     from converge.cluster import Cluster
 
-EVERY = 1.0  # seconds between two looks at the cluster's processes while a check waits
+LOOK_EVERY = 1.0  # seconds between two looks at the cluster's processes while a check waits
 
 
 class ClusterProblemError(Exception):
@@ -46,7 +46,7 @@ class ClusterWatch:
     def __call__(self) -> None:
         if time.monotonic() < self._next:
             return
-        self._next = time.monotonic() + EVERY
+        self._next = time.monotonic() + LOOK_EVERY
         if all(map(runs, self._pids)):
             return
         from converge import cluster

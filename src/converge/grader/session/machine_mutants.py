@@ -28,7 +28,7 @@ from converge.grader.session.machine_edits import MachineEdit, machine_edits
 from converge.grader.session.run import run
 
 EDITS_AT_A_TIME = {"library": 2, "operator": 4}  # operators mostly wait
-AT_MOST = 40  # edits in one wave: between waves, what was learned about the checks is put to use
+EDITS_IN_A_WAVE = 40  # edits in one wave: between waves, what was learned about the checks is put to use
 CAUGHT = (Status.FAILED, Status.TIMEOUT, Status.NOT_STARTED)
 
 OnProgress = Callable[["MachineResult", MachineEdit, str], None]
@@ -141,8 +141,8 @@ def run_edits(course: Course, lab: Lab, on_progress: OnProgress = lambda result,
             enter(edit, check)
         else:
             todo.append(edit)
-    for first in range(0, len(todo), AT_MOST):
-        for edit, check in grade(course, lab, todo[first : first + AT_MOST], journal, result):
+    for first in range(0, len(todo), EDITS_IN_A_WAVE):
+        for edit, check in grade(course, lab, todo[first : first + EDITS_IN_A_WAVE], journal, result):
             journal.enter(keys.of(edit, check), edit, check)
             enter(edit, check)
     return result

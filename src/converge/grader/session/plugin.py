@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
 PROPERTY = "converge"
 # What a full or read-only disk says: a traceback adds nothing to that.
-DISK = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES}
-TIDIES_UP = 60.0  # seconds
+DISK_ERRORS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES}
+TEARDOWN_SECONDS = 60.0  # seconds
 PLAN = pytest.StashKey[Plan]()
 pytest_plugins = ["converge.grader.session.fixtures"]
 
@@ -116,11 +116,11 @@ def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, None, None]:
     """Tidying up after a check has a limit as well."""
 
     def expire(number: int, frame: FrameType | None) -> None:
-        raise TimeoutError(f"tidying up after the check took longer than {TIDIES_UP:g} s")
+        raise TimeoutError(f"tidying up after the check took longer than {TEARDOWN_SECONDS:g} s")
 
     if facts_of(item) is None:
         return (yield)
-    with alarm(deadlines.scaled(TIDIES_UP), expire):
+    with alarm(deadlines.scaled(TEARDOWN_SECONDS), expire):
         return (yield)
 
 
@@ -162,7 +162,7 @@ def pytest_runtest_makereport(
         report.outcome, report.longrepr = "failed", explain(status, parts)
         if status is Status.NEEDS_KIND:
             report.outcome, report.longrepr = "skipped", (str(item.path), item.location[1] or 0, str(status))
-    elif isinstance(error, OSError) and error.errno in DISK:
+    elif isinstance(error, OSError) and error.errno in DISK_ERRORS:
         status, parts = Status.ERROR, {"message": f"{error.filename or 'a file'}: {error.strerror}"}
     elif call.when == "call" and is_odd_answer(item, error):
         said = f"a check can't work with what {getattr(item, 'funcargs', {})['lab']._path.name} answered"

@@ -28,7 +28,7 @@ from converge.grader.session.plan import Plan, PlannedJob
 from converge.testing.sandbox.output import plain
 from converge.testing.waits.deadlines import scaled
 
-AROUND_A_CHECK = 120.0  # seconds for pytest's start, and for what a check sets up and tears down
+SETUP_AND_TEARDOWN_SECONDS = 120.0  # seconds for pytest's start, and for what a check sets up and tears down
 LOOK_EVERY = 5.0  # seconds between two looks at how busy the machine is
 
 
@@ -159,9 +159,9 @@ def run_pytest(course: Course, plan: Plan, workers: int, on_event: OnEvent, long
         )
         os.close(write)
         try:
-            for line in lines_of(read, longest + AROUND_A_CHECK):
+            for line in lines_of(read, longest + SETUP_AND_TEARDOWN_SECONDS):
                 on_event(json.loads(line))
-            code = process.wait(scaled(AROUND_A_CHECK))
+            code = process.wait(scaled(SETUP_AND_TEARDOWN_SECONDS))
         except (SilenceError, subprocess.TimeoutExpired) as error:
             end(process, interrupted=False)
             return f"the grading process was ended because it hung: {error}"
