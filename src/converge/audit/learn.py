@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 FIRST_QUIET = 3.0  # seconds of silence in the first run, when nothing is known yet
 LONGEST_QUIET = 6.0
 COMES_TO_REST = 60.0
-UNSEEN = 20.0  # seconds of silence after which it will never ask for the sample
-UNTOUCHED = 8.0  # the same for one that has read it
+IGNORES_AFTER = 20.0  # seconds of silence after which it will never ask for the sample
+LEAVES_ALONE_AFTER = 8.0  # the same for one that has read it
 KOPF_RETRIES = 75.0  # seconds: kopf calls a handler that failed again after 60
 PATIENCE = 15.0
 
@@ -149,9 +149,9 @@ def _first_run(testbed: AuditTestbed, app: CustomResource, learned: Learned, qui
     def given_up() -> bool:
         """Whether it has been idle for so long that it won't do anything; less time if it has read the sample."""
         told = any(each.status == 200 for each in [*recorder.reads(app.kind), *recorder.watches(app.kind)])
-        return operator.silent_for() > (UNTOUCHED if told else UNSEEN)
+        return operator.silent_for() > (LEAVES_ALONE_AFTER if told else IGNORES_AFTER)
 
-    eventually(lambda: touched() or given_up(), within=2 * UNSEEN)
+    eventually(lambda: touched() or given_up(), within=2 * IGNORES_AFTER)
     rests = touched() and _rest(testbed)
     if not touched():
         raise AuditError(

@@ -13,7 +13,7 @@ from converge.testing.attacks.at_rest import HINT
 from converge.testing.verdicts.failure import Failure
 
 LEFT_ALONE = 35.0  # seconds: many operators do something every 30
-POLLS = 3  # reads of the same thing in that time: one or two may be a watch that begins again
+FEWEST_READS_OF_A_POLL = 3  # reads of the same thing in that time: one or two may be a watch that begins again
 READS_HINT = "A watch tells you when something changes. Ask again by the clock only for what no watch can tell."
 
 
@@ -57,7 +57,7 @@ def _polled(target: AuditTarget, mark: float) -> Failure | None:
     operator = target.operator
     reads = [each for each in operator.recorder.since(mark).reads() if each.resource and not operator.ignored(each)]
     asked = Counter(f"{each.verb.upper()} {each.resource}" for each in reads)
-    many = {what: count for what, count in asked.items() if count >= POLLS}
+    many = {what: count for what, count in asked.items() if count >= FEWEST_READS_OF_A_POLL}
     if not many:
         return None
     return Failure(

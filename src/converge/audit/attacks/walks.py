@@ -30,7 +30,7 @@ WALKS = "walks"
 FOLLOWED = "followed"
 REFUSED = "the operator refuses it: a new object with it isn't carried out"
 AT_ONCE = 24  # objects side by side
-ALL = 60.0  # seconds in which all of them come to rest
+ALL_AT_REST_WITHIN = 60.0  # seconds in which all of them come to rest
 MOST_PAIRS = 6
 HINT_THERE = "What the old spec asked for and the new one doesn't has to go; what it now asks for has to come."
 HINT_BACK = "What an old spec asked for and the new one doesn't has to go: fields, labels, objects."
@@ -54,7 +54,7 @@ def _walks(target: AuditTarget, context: AttackContext, cases: Sequence[Args]) -
             yield Outcome(args, answer=refused(error))
             continue
         there.append((args, target.make(), fresh, back))
-    operator.settle(within=ALL)
+    operator.settle(within=ALL_AT_REST_WITHIN)
     for args, walked, _, back in list(there):
         try:
             target.edit(walked, args["patch"])
@@ -62,7 +62,7 @@ def _walks(target: AuditTarget, context: AttackContext, cases: Sequence[Args]) -
         except ApiError as error:
             there = [each for each in there if each[0] is not args]
             yield Outcome(args, answer=refused(error))
-    operator.settle(within=ALL)
+    operator.settle(within=ALL_AT_REST_WITHIN)
     for args, walked, fresh, back in there:
         yield _compared(target, args, walked, fresh, back)
 
@@ -153,7 +153,7 @@ def _two_steps(target: AuditTarget, context: AttackContext, cases: Sequence[Args
             yield Outcome(args, answer=refused(error))
             continue
         walks.append((args, target.make(), both, last))
-    operator.settle(within=ALL)
+    operator.settle(within=ALL_AT_REST_WITHIN)
     for args, walked, both, last in walks:
         try:
             yield _walked(target, args, walked, both, last)
