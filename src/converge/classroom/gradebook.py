@@ -18,12 +18,12 @@ from converge.grader.course import Lab
 from converge.grader.course.course_toml import CourseError
 
 # Columns by which a line's student is known, in Canvas' and Moodle's words.
-WHO = (
+STUDENT_COLUMNS = (
     *("sis login id", "sis user id", "id", "student"),
     *("identifier", "username", "id number", "email address", "full name"),
 )
-POSSIBLE = "points possible"  # how Canvas begins the line that has the most of each column
-MOST = "maximum grade"  # and Moodle's column for the same
+CANVAS_MAXIMUM = "points possible"  # how Canvas begins the line that has the most of each column
+MOODLE_MAXIMUM = "maximum grade"  # and Moodle's column for the same
 
 
 @dataclass(frozen=True)
@@ -44,11 +44,11 @@ def fill(path: Path, labs: Sequence[Lab], marks: Mapping[str, Sequence[Mark]]) -
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise CourseError(f"The gradebook {path} can't be read: {error}") from None
     header = [cell.strip().lower() for cell in rows[0]] if rows else []
-    known_by = [place for place, name in enumerate(header) if name in WHO]
+    known_by = [place for place, name in enumerate(header) if name in STUDENT_COLUMNS]
     if not known_by:
-        raise CourseError(f"The gradebook {path} names no one: it has none of the columns {', '.join(WHO)}")
+        raise CourseError(f"The gradebook {path} names no one: it has none of the columns {', '.join(STUDENT_COLUMNS)}")
     columns = [column_of(lab, rows[0], len(labs) == 1, path) for lab in labs]
-    possible = next((row for row in rows[1:] if row and row[0].strip().lower() == POSSIBLE), [])
+    possible = next((row for row in rows[1:] if row and row[0].strip().lower() == CANVAS_MAXIMUM), [])
     students = {student.lower(): student for student in marks}
     found: set[str] = set()
     for row in rows[1:]:
@@ -58,7 +58,10 @@ def fill(path: Path, labs: Sequence[Lab], marks: Mapping[str, Sequence[Mark]]) -
         found.add(student)
         for column, mark in zip(columns, marks[student], strict=True):
             row.extend([""] * (len(header) - len(row)))
-            scale = number(row[header.index(MOST)] if MOST in header else cell(possible, column)) or mark.max_points
+            scale = (
+                number(row[header.index(MOODLE_MAXIMUM)] if MOODLE_MAXIMUM in header else cell(possible, column))
+                or mark.max_points
+            )
             if mark.result is not None and not mark.result.is_ours:
                 row[column] = f"{round(mark.points / (mark.max_points or 1) * scale, 2):g}"
     made = io.StringIO()

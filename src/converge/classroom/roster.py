@@ -17,7 +17,7 @@ from pathlib import Path
 from converge.grader.course import Lab
 from converge.grader.course.course_toml import CourseError
 
-LARGEST = 1024 * 1024  # bytes of one file of a submission
+LARGEST_FILE = 1024 * 1024  # bytes of one file of a submission
 NAME = re.compile(r"[\w.@+-]+", re.ASCII)
 NAME_COLUMNS = ("id", "student", "login", "username", "email")
 
@@ -47,8 +47,8 @@ class Submission:
                 return f"{self.source.name} can't be read: {error}"
             if content is None:
                 return f"{lab.slug}/{name} was not handed in"
-            if len(content) > LARGEST:
-                return f"{lab.slug}/{name} is larger than {LARGEST >> 10} KB"
+            if len(content) > LARGEST_FILE:
+                return f"{lab.slug}/{name} is larger than {LARGEST_FILE >> 10} KB"
             (target / name).write_bytes(content)
         return ""
 
@@ -62,7 +62,7 @@ def from_folder(folder: Path, lab: Lab, name: str) -> bytes | None:
         inside = [path, *path.parents][: len(path.relative_to(folder).parts)]
         if path.is_file() and not any(each.is_symlink() for each in inside):
             with path.open("rb") as file:
-                return file.read(LARGEST + 1)
+                return file.read(LARGEST_FILE + 1)
     return None
 
 
@@ -75,7 +75,7 @@ def from_zip(archive: Path, lab: Lab, name: str) -> bytes | None:
         if not wanted:
             return None
         with file.open(files[min(wanted, key=len)]) as content:
-            return content.read(LARGEST + 1)
+            return content.read(LARGEST_FILE + 1)
 
 
 def is_file(entry: zipfile.ZipInfo) -> bool:

@@ -12,7 +12,7 @@ from converge.grader.checks.verdict import Status
 from converge.grader.course import Lab
 
 WIDTH, BAR, LABEL = 720, 22, 48
-LONGEST = 96  # characters of a title that fit
+LONGEST_TITLE = 96  # characters of a title that fit
 MOST_CHECKS = 20  # on the page; the table has all of them
 STYLE = """
 :root { color-scheme: light dark; --bar: #3b6fb6; --bad: #c4513f; --grid: #8886 }
@@ -89,7 +89,7 @@ def most_failed(labs: Sequence[Lab], marks: Mapping[str, Sequence[Mark]]) -> str
         wide = (WIDTH - LABEL - 60) * failed / graded
         parts += [
             f"<text x=0 y={top + 14}>{number}</text>",
-            f"<text x={LABEL} y={top + 14}>{escape(shorten(title, LONGEST, placeholder='…'))}</text>",
+            f"<text x={LABEL} y={top + 14}>{escape(shorten(title, LONGEST_TITLE, placeholder='…'))}</text>",
             f"<rect class=bad x={LABEL} y={top + 20} width={wide:.1f} height={BAR - 8} />",
             f"<text x={LABEL + wide + 6:.1f} y={top + 31}>{failed} of {graded}</text>",
         ]

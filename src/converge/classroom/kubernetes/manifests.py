@@ -26,8 +26,8 @@ PARCEL = "/submission"
 LARGEST_PARCEL = 900 * 1024  # bytes: a Secret can have 1 MiB, names and all
 LARGEST_JOB = 8 * LARGEST_PARCEL  # bytes, in at most 17 Secrets: each of its Pods mounts them all
 TRIES_AGAIN = 2  # after a Pod failed by itself; one that was evicted doesn't count
-KEPT = 7 * 24 * 3600  # seconds that a Job which no one collects stays after its end
-USER = 1000  # of the image
+KEEP_UNCOLLECTED_SECONDS = 7 * 24 * 3600  # seconds that a Job which no one collects stays after its end
+IMAGE_USER = 1000  # of the image
 # A control plane and a submission, which may have 2 GB before its jail ends it.
 REQUESTS = {"cpu": "500m", "memory": "1536Mi", "ephemeral-storage": "1Gi"}
 LIMITS = {"cpu": "2", "memory": "4Gi", "ephemeral-storage": "3Gi"}
@@ -65,7 +65,7 @@ def job(name: str, settings: JobSettings, completions: int, secrets: int, second
             "parallelism": min(settings.parallelism, completions),
             "suspend": True,
             "backoffLimitPerIndex": TRIES_AGAIN,
-            "ttlSecondsAfterFinished": KEPT,
+            "ttlSecondsAfterFinished": KEEP_UNCOLLECTED_SECONDS,
             "podReplacementPolicy": "Failed",  # two Pods never grade the same submission at once
             "podFailurePolicy": {
                 "rules": [
@@ -97,7 +97,7 @@ def pod_spec(name: str, settings: JobSettings, secrets: int, seconds: int) -> Ob
         "terminationGracePeriodSeconds": 5,
         "automountServiceAccountToken": False,
         "enableServiceLinks": False,
-        "securityContext": {"runAsNonRoot": True, "runAsUser": USER, "runAsGroup": USER, **FOR_THE_JAIL},
+        "securityContext": {"runAsNonRoot": True, "runAsUser": IMAGE_USER, "runAsGroup": IMAGE_USER, **FOR_THE_JAIL},
         "containers": [
             {
                 "name": CONTAINER,

@@ -13,7 +13,7 @@ from html import escape
 
 from converge.grader.course import Course, Lab
 
-LONGEST = 600  # seconds, the most that PrairieLearn gives
+LONGEST_TIMEOUT = 600  # seconds, the most that PrairieLearn gives
 RUN = """\
 #!/bin/sh
 # Grades one submission. The image holds the course, its Python and the programs of a small cluster.
@@ -40,7 +40,7 @@ def files(course: Course, labs: Sequence[Lab], image: str) -> dict[str, str]:
             "enabled": True,
             "image": image,
             "entrypoint": "/grade/tests/run.sh",
-            "timeout": LONGEST,
+            "timeout": LONGEST_TIMEOUT,
             "enableNetworking": False,
         },
     }
