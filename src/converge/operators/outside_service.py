@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-LARGEST = 64 * 1024
+LARGEST_BODY = 64 * 1024
 SIGN_OF_LIFE = 0.5  # seconds between two of them
 
 
@@ -159,7 +159,7 @@ class _Server(ThreadingHTTPServer):
 def _handler(service: Outside) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         def respond(self) -> None:
-            length = min(int(self.headers.get("Content-Length") or 0), LARGEST)
+            length = min(int(self.headers.get("Content-Length") or 0), LARGEST_BODY)
             body = self.rfile.read(length)
             status, answer = service.answer(self.command, self.path, body, self.sign_of_life)
             if status == 0:

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 
 _HOST_PATH_VOLUMES = Path("/tmp/hostpath_pv")  # where the controller manager's provisioner puts volumes; not settable
 _READY_WITHIN = 60.0
-_LISTENING = range(20000, 32768)
-_SHAPE = 2  # raised when what an earlier start has left, its identities or ports, no longer serves
+_PORTS = range(20000, 32768)
+_STATE_FORMAT = 2  # raised when what an earlier start has left, its identities or ports, no longer serves
 
 
 def _pki() -> Pki:
@@ -109,7 +109,7 @@ class LocalProvider(Provider):
             _pki().make()
             state = {
                 "version": programs.PROGRAMS["kube-apiserver"].version,
-                "shape": _SHAPE,
+                "shape": _STATE_FORMAT,
                 "ports": _free_ports(),
                 "processes": {},
             }
@@ -203,7 +203,7 @@ def _ready() -> bool:
 
 def _of_this_version(state: dict[str, Any]) -> bool:
     """Whether what an earlier start has left fits the programs and flags of today."""
-    return state.get("version") == programs.PROGRAMS["kube-apiserver"].version and state.get("shape") == _SHAPE
+    return state.get("version") == programs.PROGRAMS["kube-apiserver"].version and state.get("shape") == _STATE_FORMAT
 
 
 def _bring_up(state: dict[str, Any], paths: dict[str, Path], progress: programs.Progress) -> None:
@@ -308,7 +308,7 @@ def _free_port(held: contextlib.ExitStack) -> int:
     A port of that range isn't ours while a component restarts: any connection may be given it, even one that tries to
     reach the component and so ends up talking to itself.
     """
-    for port in random.sample(_LISTENING, len(_LISTENING)):
+    for port in random.sample(_PORTS, len(_PORTS)):
         one = held.enter_context(socket.socket())
         with contextlib.suppress(OSError):
             one.bind(("127.0.0.1", port))
