@@ -24,7 +24,7 @@ from converge.runtime.api.watch import Watch
 log = logging.getLogger("converge.leader")
 
 #: Seconds that each thread has to end; one that waits for a server which does not answer is left behind.
-_QUICKLY = 0.3
+_THREADS_END_WITHIN = 0.3
 
 _LEASE = ("coordination.k8s.io/v1", "Lease")
 
@@ -100,7 +100,7 @@ class LeaderElection:
         if (watch := self._watch) is not None:
             watch.close()
         for thread in self._threads:
-            thread.join(_QUICKLY)
+            thread.join(_THREADS_END_WITHIN)
         was_leader, self._act_until = self.is_leader(), float("-inf")
         if release and was_leader and self._lease is not None:
             try:

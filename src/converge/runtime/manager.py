@@ -31,7 +31,7 @@ log = logging.getLogger("converge.manager")
 _REFUSED_FOR = 5.0
 
 #: Seconds for informers to end; one that waits for a server which does not answer is left behind.
-_QUICKLY = 0.3
+_INFORMERS_STOP_WITHIN = 0.3
 
 _Scope = tuple[str, str, str | None, str | None, str | None]
 
@@ -199,7 +199,7 @@ class Manager:
             finished = finished and not thread.is_alive()
         for informer in self.informers:
             informer.stop(timeout=0)  # all at once
-        deadline = time.monotonic() + _QUICKLY
+        deadline = time.monotonic() + _INFORMERS_STOP_WITHIN
         for informer in self.informers:
             informer.stop(timeout=max(0.0, deadline - time.monotonic()))
         if self.election is not None:

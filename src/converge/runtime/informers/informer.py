@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 
 #: Errors after which a watch from the same version will do. A server that starts does not know yet who may
 #: do what, so these two pass as well.
-_PASSING = (Unavailable, Timeout, TooManyRequests, Unauthorized, Forbidden)
+_TRANSIENT = (Unavailable, Timeout, TooManyRequests, Unauthorized, Forbidden)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +158,7 @@ class Informer(Cache):
                     self._version = self._list()
                 self._follow(self._version)
                 continue
-            except _PASSING as error:
+            except _TRANSIENT as error:
                 self._report(error)
             except Gone as error:
                 log.info("%s: version %s is gone, listing again", self.kind, self._version)
