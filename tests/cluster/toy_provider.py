@@ -6,7 +6,7 @@ from dataclasses import asdict
 from converge.cluster import processes
 from converge.cluster.directories import cluster_dir
 from converge.cluster.model import Cluster, Part
-from converge.cluster.providers.base import Options, Provider, Say
+from converge.cluster.providers.base import OnMessage, Options, Provider
 from converge.files import write_whole
 
 
@@ -15,7 +15,7 @@ class ToyProvider(Provider):
 
     name = "toy"
 
-    def start(self, options: Options, progress: Say) -> Cluster:
+    def start(self, options: Options, progress: OnMessage) -> Cluster:
         progress("starting the toy")
         log = cluster_dir() / "logs" / "greeter.log"
         greeter = processes.start(["sh", "-c", "echo hello from the toy; exec sleep 600"], log, {})
@@ -28,7 +28,7 @@ class ToyProvider(Provider):
         home = cluster_dir()
         return Cluster(self.name, home / "kubeconfig", "https://toy.example", home / "ca.crt", "v0", parts=(part,))
 
-    def stop(self, say: Say) -> str:
+    def stop(self, on_message: OnMessage) -> str:
         greeter = self._greeter().process()
         processes.kill([greeter] if greeter else [])
         self.state_file.unlink()

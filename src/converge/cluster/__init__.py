@@ -86,11 +86,11 @@ def consent(provider: str | None, options: Options) -> str:
     return providers.get(provider).consent(options) if provider else ""
 
 
-def down(say: Callable[[str], None] = _quiet) -> str:
-    """Remove the cluster of this state directory; return what became of it. ``say`` hears what had to stay."""
+def down(on_message: Callable[[str], None] = _quiet) -> str:
+    """Remove the cluster of this state directory; return what became of it. ``on_message`` hears what had to stay."""
     with locked(state_dir() / "lock"):
         there = providers.current()
-        said = there.stop(say) if there else ""
+        said = there.stop(on_message) if there else ""
         for each in providers.all_providers():
             if there is None or each.name != there.name:
                 each.remove_leftovers()

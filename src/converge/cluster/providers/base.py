@@ -19,7 +19,7 @@ from converge.cluster.model import Cluster, DoctorLine
 if TYPE_CHECKING:
     from converge.runtime import Client  # long to import
 
-Say = Callable[[str], None]
+OnMessage = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Provider(ABC):
     loads_images: ClassVar[bool] = False
 
     @abstractmethod
-    def start(self, options: Options, progress: Say) -> Cluster:
+    def start(self, options: Options, progress: OnMessage) -> Cluster:
         """Start a cluster, or repair the one that is here, and wait until it is fit for work."""
 
     @abstractmethod
@@ -45,8 +45,8 @@ class Provider(ABC):
         """The cluster as it stands, with the state of each part."""
 
     @abstractmethod
-    def stop(self, say: Say) -> str:
-        """Remove the cluster; return what became of it, in a few words. ``say`` hears what had to stay."""
+    def stop(self, on_message: OnMessage) -> str:
+        """Remove the cluster; return what became of it, in a few words. ``on_message`` hears what had to stay."""
 
     @property
     def state_file(self) -> Path:
@@ -79,7 +79,7 @@ class Provider(ABC):
         """Show what a component wrote, or all of them; return an exit code."""
         return tail(component, lines, follow)
 
-    def load_images(self, images: Sequence[str], progress: Say) -> None:
+    def load_images(self, images: Sequence[str], progress: OnMessage) -> None:
         """Bring images from this machine's container engine to where Pods find them."""
         raise ClusterError(f"a {self.name} cluster takes no images")
 

@@ -17,7 +17,7 @@ from converge.cluster import bootstrap, images, kubeconfig
 from converge.cluster.directories import cluster_dir, private_dir
 from converge.cluster.errors import ClusterError
 from converge.cluster.model import Cluster
-from converge.cluster.providers.base import Options, Provider, Say
+from converge.cluster.providers.base import OnMessage, Options, Provider
 from converge.files import write_whole
 from converge.runtime import Client, NotFound, RuntimeProblem
 
@@ -37,7 +37,7 @@ class ExistingProvider(Provider):
             "It deletes nothing that it did not create."
         )
 
-    def start(self, options: Options, progress: Say) -> Cluster:
+    def start(self, options: Options, progress: OnMessage) -> Cluster:
         """Use the cluster of a context. The caller has asked the user."""
         context = options.context
         if self.exists():
@@ -78,9 +78,9 @@ class ExistingProvider(Provider):
         """Only the course's kinds: nodes, accounts and storage are its owner's business."""
         return bootstrap.missing_kinds(client)
 
-    def stop(self, say: Say) -> str:
+    def stop(self, on_message: OnMessage) -> str:
         """Forget the cluster; take back the kinds that ``start`` defined and that nobody uses."""
-        _take_back(_read_state(), say)
+        _take_back(_read_state(), on_message)
         shutil.rmtree(cluster_dir(), ignore_errors=True)
         return "the existing cluster is no longer used"
 
@@ -101,7 +101,7 @@ def contexts() -> dict[str, str]:
     return {entry["name"]: servers.get(entry["context"]["cluster"], "?") for entry in config["contexts"]}
 
 
-def _use(context: str, server: str, progress: Say) -> None:
+def _use(context: str, server: str, progress: OnMessage) -> None:
     config = kubeconfig.only(kubeconfig.of_user(), context)
     write_whole(cluster_dir() / "ca.crt", _authority(config["clusters"][0]["cluster"]).decode())
     kubeconfig.write_config(cluster_dir() / "kubeconfig", config)
@@ -114,7 +114,7 @@ def _use(context: str, server: str, progress: Say) -> None:
     _prepare(client, progress)
 
 
-def _prepare(client: Client, progress: Say) -> None:
+def _prepare(client: Client, progress: OnMessage) -> None:
     """Define the kinds that are missing; each is written down before it is made, so that none is forgotten."""
     progress(f"asking {client.connection.server}")
     try:
@@ -131,7 +131,7 @@ def _prepare(client: Client, progress: Say) -> None:
         raise ClusterError(f"{client.connection.server} cannot be used: {error}", "check it with kubectl") from error
 
 
-def _take_back(state: dict[str, Any], say: Say) -> None:
+def _take_back(state: dict[str, Any], on_message: OnMessage) -> None:
     client = Client(kubeconfig=cluster_dir() / "kubeconfig", timeout=10)
     try:
         for definition in bootstrap.definitions():
@@ -141,11 +141,11 @@ def _take_back(state: dict[str, Any], say: Say) -> None:
             left = bootstrap.objects_of(client, definition)
             if left:
                 first = "/".join(left[0]["metadata"][key] for key in ("namespace", "name"))
-                say(f"{name} stays at {state['server']}: it has {len(left)} objects, such as {first}")
+                on_message(f"{name} stays at {state['server']}: it has {len(left)} objects, such as {first}")
                 continue
             bootstrap.remove(client, definition)
     except (RuntimeProblem, OSError) as error:
-        say(f"{state['server']} was not cleaned up ({error}); it may still have {', '.join(state['created'])}")
+        on_message(f"{state['server']} was not cleaned up ({error}); it may still have {', '.join(state['created'])}")
 
 
 def _authority(entry: dict[str, Any]) -> bytes:

@@ -26,7 +26,7 @@ from converge.cluster.directories import cluster_dir, private_dir, state_dir
 from converge.cluster.errors import ClusterError
 from converge.cluster.kind_cli import KindCli
 from converge.cluster.model import Cluster, DoctorLine, Part
-from converge.cluster.providers.base import Options, Provider, Say
+from converge.cluster.providers.base import OnMessage, Options, Provider
 from converge.files import write_whole
 from converge.runtime import Client
 
@@ -61,7 +61,7 @@ class KindProvider(Provider):
         """Where Docker or Podman answers."""
         return engines.answering() is not None
 
-    def start(self, options: Options, progress: Say) -> Cluster:
+    def start(self, options: Options, progress: OnMessage) -> Cluster:
         """Create the cluster, or repair it, and wait until it is fit for work."""
         state = _read_state()
         runs_on = _engine(state.get("engine"))
@@ -113,7 +113,7 @@ class KindProvider(Provider):
             parts=(part,),
         )
 
-    def stop(self, say: Say) -> str:
+    def stop(self, on_message: OnMessage) -> str:
         """Delete the cluster's containers and its directory."""
         runs_on = _engine(_read_state().get("engine"))
         _remove(KindCli(programs.obtain(["kind"], lambda _: None)["kind"], runs_on, cluster_name(), cluster_dir()))
@@ -125,7 +125,7 @@ class KindProvider(Provider):
             return super().logs(component, lines, follow)
         return _node().tail(component, lines, follow)
 
-    def load_images(self, images: Sequence[str], progress: Say) -> None:
+    def load_images(self, images: Sequence[str], progress: OnMessage) -> None:
         """Bring images from the engine into the node, where Pods find them without a registry."""
         runs_on = _node().engine
         for image in images:
@@ -163,7 +163,7 @@ class KindProvider(Provider):
         ]
 
 
-def _restore(progress: Say) -> None:
+def _restore(progress: OnMessage) -> None:
     """Put back what the course needs and someone has deleted, and wait for the node."""
     client = Client(kubeconfig=cluster_dir() / "kubeconfig", timeout=10)
     bootstrap.until("the API server's answer", lambda: bool(bootstrap.server_version(client)), _READY_WITHIN)
@@ -181,7 +181,7 @@ def _restore(progress: Say) -> None:
     _wait_for_node()
 
 
-def _create(kind: KindCli, image: str, progress: Say) -> None:
+def _create(kind: KindCli, image: str, progress: OnMessage) -> None:
     kind.create(image, progress)
     _own_kubeconfig()
     client = Client(kubeconfig=cluster_dir() / "kubeconfig")
@@ -207,7 +207,7 @@ def _own_kubeconfig() -> None:
     write_whole(cluster_dir() / "ca.crt", authority.decode())
 
 
-def _load_images(kind: KindCli, progress: Say) -> None:
+def _load_images(kind: KindCli, progress: OnMessage) -> None:
     """Give the node those of the labs' images that the engine has; it pulls the others when a Pod wants them."""
     wanted = images.real()
     here = [image for image in (*wanted.web, *wanted.postgres) if kind.engine.has(image)]
@@ -215,7 +215,7 @@ def _load_images(kind: KindCli, progress: Say) -> None:
         _load(kind, here, progress)
 
 
-def _load(kind: KindCli, names: Sequence[str], progress: Say) -> None:
+def _load(kind: KindCli, names: Sequence[str], progress: OnMessage) -> None:
     progress(f"loading images: {', '.join(names)}")
     with tempfile.TemporaryDirectory() as scratch:
         archive = Path(scratch) / "images.tar"

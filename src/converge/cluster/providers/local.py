@@ -27,7 +27,7 @@ from converge.cluster.directories import check_space, cluster_dir, private_dir, 
 from converge.cluster.errors import ClusterError
 from converge.cluster.model import Cluster, DoctorLine, Part
 from converge.cluster.pki import CLIENTS, Pki
-from converge.cluster.providers.base import Options, Provider, Say
+from converge.cluster.providers.base import OnMessage, Options, Provider
 from converge.files import write_whole
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class LocalProvider(Provider):
         """Always: it needs neither containers nor anyone's consent."""
         return True
 
-    def start(self, options: Options, progress: Say) -> Cluster:
+    def start(self, options: Options, progress: OnMessage) -> Cluster:
         """Bring up every component that does not run, and put back what the course needs in the cluster."""
         check_space(state_dir())
         paths = programs.obtain(programs.LOCAL, progress, more_will_follow=True)
@@ -95,7 +95,7 @@ class LocalProvider(Provider):
         programs.finish_in_background()
         return cluster
 
-    def _start(self, directory: Path, paths: dict[str, Path], progress: Say) -> Cluster:
+    def _start(self, directory: Path, paths: dict[str, Path], progress: OnMessage) -> Cluster:
         state = _read_state()
         if not (state and _pki().usable() and _of_this_version(state)):
             if any(directory.iterdir()):
@@ -125,7 +125,7 @@ class LocalProvider(Provider):
         _write_state(state)
         return self.describe()
 
-    def _lacks(self, progress: Say) -> bool:
+    def _lacks(self, progress: OnMessage) -> bool:
         from converge.runtime import Client
 
         client = Client(kubeconfig=str(cluster_dir() / "kubeconfig"))
@@ -147,7 +147,7 @@ class LocalProvider(Provider):
             parts=tuple(_part(state, name) for name in COMPONENTS),
         )
 
-    def stop(self, say: Say) -> str:
+    def stop(self, on_message: OnMessage) -> str:
         """Kill every process of this cluster and remove its directory."""
         _remove()
         return "the local cluster is gone"
