@@ -210,7 +210,7 @@ class Session:
             testbeds.drop()
             return []
         for each in outcomes:
-            if each.failure and testbeds.asks_inside_pods() and unrest(attack, each.failure):
+            if each.failure and testbeds.asks_inside_pods() and only_keeps_writing(attack, each.failure):
                 each.failure, each.answer = None, ASKS_INSIDE
         failed = [each for each in outcomes if each.failure]
         row.answers += [(name_of(attack.name, each.args), each.answer) for each in outcomes if each.answer]
@@ -379,7 +379,7 @@ def retract(finding: Finding, row: Row) -> None:
             Path(file).unlink(missing_ok=True)
 
 
-def unrest(attack: Attack, failure: Failure) -> bool:
+def only_keeps_writing(attack: Attack, failure: Failure) -> bool:
     """Whether a failure says no more than that the operator keeps writing."""
     return attack.name in ("at-rest", "left-alone") or failure.expected == NO_MORE_WRITES
 

@@ -118,7 +118,7 @@ def refused(error: Exception) -> str:
     return f"the server refuses it: {' '.join(str(error).split())[:200]}"
 
 
-def complains(target: AuditTarget, app: CustomResource, *well: CustomResource) -> bool:
+def reports_problem(target: AuditTarget, app: CustomResource, *well: CustomResource) -> bool:
     """Whether the operator told the object's user that something is wrong: a Warning, or a condition that says so.
 
     What it also says of the sample and of objects with which all is well doesn't count: `Degraded` is `False` there.

@@ -14,10 +14,10 @@ from converge.audit.attacks.base import (
     AttackContext,
     Outcome,
     as_args,
-    complains,
     few_edits,
     one_by_one,
     refused,
+    reports_problem,
 )
 from converge.audit.target import AuditTarget
 from converge.testing import attacks
@@ -86,7 +86,7 @@ def _compared(
             ),
         )
     if not wait_until_right(lambda: not target.differences(back), within=learned.patience / 2):
-        if complains(target, back, fresh):
+        if reports_problem(target, back, fresh):
             return Outcome(args, answer=f"{FOLLOWED}, but the operator refuses the way back, and says so")
         return Outcome(
             args,
@@ -121,7 +121,7 @@ def _refuses(target: AuditTarget, walked: CustomResource, fresh: CustomResource)
     """Whether it left the children as they were, and told the user why."""
     learned = target.learned
     left = not learned.mask.differences(_children(learned.look(walked)), _children(learned.clean))
-    return left and complains(target, walked, fresh)
+    return left and reports_problem(target, walked, fresh)
 
 
 def _children(shot: snapshot.Snapshot) -> snapshot.Snapshot:
@@ -175,7 +175,7 @@ def _walked(
         target.operator.settle(within=target.learned.patience)
         if _comes_to(target, walked, fresh):
             continue
-        if complains(target, walked, fresh):
+        if reports_problem(target, walked, fresh):
             return Outcome(args, answer="the operator refuses it, and says so")
         return Outcome(
             args,

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from converge.audit.attacks.base import complains
+from converge.audit.attacks.base import reports_problem
 
 
 def condition(type: str, status: str, message: str = "why", reason: str = "Because") -> dict[str, str]:
@@ -29,7 +29,7 @@ class App:
 def asked(app: App, *well: App, clean: list[dict[str, str]]) -> bool:
     target: Any = SimpleNamespace(learned=SimpleNamespace(clean={"Shop": {"status": {"conditions": clean}}}))
     fakes: Any = (app, *well)
-    return complains(target, *fakes)
+    return reports_problem(target, *fakes)
 
 
 WELL = [condition("Available", "True"), condition("Degraded", "False", "all is as expected")]
