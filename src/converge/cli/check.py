@@ -125,7 +125,7 @@ def grade(course: Course, jobs: list[Job], silent: bool = False) -> list[LabResu
             show(jobs[shown], ended[shown])
             shown += 1
 
-    with report.watching(console, jobs, silent=silent) as on_event:
+    with report.show_live(console, jobs, silent=silent) as on_event:
         results = run(course, jobs, on_event=on_event, on_result=on_result)
     if (trouble := next((each.trouble for each in results if each.trouble), "")) and not silent:
         console.print(trouble, style="magenta", markup=False)

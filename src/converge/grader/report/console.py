@@ -29,7 +29,7 @@ MARKS = {
 
 
 @contextmanager
-def watching(console: Console, jobs: Sequence[Job], *, silent: bool = False) -> Iterator[OnEvent]:
+def show_live(console: Console, jobs: Sequence[Job], *, silent: bool = False) -> Iterator[OnEvent]:
     """Show the checks of a run while it goes on, of several labs those under way; nothing when nobody watches."""
     if silent or not console.is_terminal:
         yield lambda event: None
