@@ -102,7 +102,7 @@ def admin(cluster: Cluster) -> Client:
 
 
 @pytest.fixture(scope="session")
-def used(request: pytest.FixtureRequest, admin: Client) -> deque[str]:
+def used_namespaces(request: pytest.FixtureRequest, admin: Client) -> deque[str]:
     """The namespaces of checks that have ended. What is left of them is dropped when nobody waits any more."""
     from converge.testing.access.identity import drop_namespace
 
@@ -127,7 +127,7 @@ def testbed(
     against: str,
     admin: Client,
     cluster: Cluster,
-    used: deque[str],
+    used_namespaces: deque[str],
     tmp_path: Path,
     jailed: bool,
 ) -> Iterator[LabTestbed]:
@@ -143,9 +143,9 @@ def testbed(
     from converge.testing.access.identity import drop_namespace
 
     def drop_later(client: Client, name: str) -> None:
-        used.append(name)
-        while len(used) > (0 if cluster.pods_are_real or jailed else NAMESPACES_KEPT):
-            drop_namespace(client, used.popleft())
+        used_namespaces.append(name)
+        while len(used_namespaces) > (0 if cluster.pods_are_real or jailed else NAMESPACES_KEPT):
+            drop_namespace(client, used_namespaces.popleft())
 
     title = f"{request.path.stem.removeprefix('test_')} {request.node.originalname.removeprefix('test_')}"
     lab = course.of_checks(request.path)
