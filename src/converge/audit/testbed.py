@@ -101,7 +101,7 @@ def launch_of(settings: Settings) -> Launch:
         environment=dict(settings.environment),
         directory=settings.directory.resolve(),
         in_cluster=settings.in_cluster,
-        comes_up=COMES_UP,
+        start_seconds=COMES_UP,
     )
 
 

@@ -69,7 +69,7 @@ class Configuration:
             environment=self.environment,
             directory=self.root,
             in_cluster=self.credentials == "in-cluster",
-            comes_up=self.starts_within,
+            start_seconds=self.starts_within,
             workloads=self.workloads,
             on_kopf=any(Path(word).name == "kopf" for word in self.command),
             frees_leases=True,

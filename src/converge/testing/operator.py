@@ -72,7 +72,7 @@ class Launch:
     environment: Mapping[str, str] = field(default_factory=dict)
     directory: Path | None = None  # where it's started; without one, in a scratch directory, which is its home too
     in_cluster: bool = False  # with credentials as a Pod has them, and no kubeconfig
-    comes_up: float = START_SECONDS  # seconds until its first list or watch; `go run` compiles first
+    start_seconds: float = START_SECONDS  # seconds until its first list or watch; `go run` compiles first
     confined: bool = False  # as a submission: limits, and nothing of its user's environment
     preload: tuple[str, ...] = ()  # modules of an isolated Python: a fork server keeps them ready
     workloads: tuple[str, ...] = ("Deployment", "StatefulSet")  # kinds of its children that take a while to roll out
@@ -199,7 +199,7 @@ class Operator:
             asked = self.recorder.since(mark).requests
             return not run.running or any(each.status == 200 and each.verb in ("list", "watch") for each in asked)
 
-        eventually(up, within=self.launch.comes_up)
+        eventually(up, within=self.launch.start_seconds)
         if not self._wanted:
             return  # a fault of the check has killed it already, at a write that it could only make once it was up
         if not run.running:
@@ -208,7 +208,7 @@ class Operator:
             if repeated := self.repeated_failure():
                 raise self._failed(repeated)
             raise TookTooLong(
-                f"the operator did not list or watch anything within {self.launch.comes_up:g} s of its start",
+                f"the operator did not list or watch anything within {self.launch.start_seconds:g} s of its start",
                 hint=HINT_SLOW_START if self.launch.preload else HINT_NO_REQUESTS,
                 seen=self.printed(),
             ).because("did not come up", nothing_achieved=not self._achieved())
@@ -229,7 +229,7 @@ class Operator:
             since = [each for each in self.recorder.since(mark).requests if not each.is_write]
             return not run.running or any(not renews(each) for each in since) or len(since) >= STANDBY_LEASE_READS
 
-        eventually(asked, within=self.launch.comes_up)
+        eventually(asked, within=self.launch.start_seconds)
 
     def _run(self) -> Process:
         """Start its command, with credentials that lead through the recorder."""
