@@ -22,20 +22,20 @@ def result(labs: list[LabResult]) -> str:
     A result of an error of ours has no tests and no points, neither earned nor possible: that's what Classroom 50 does
     with an error, and what it would do with 0 of 32 points is put them in the gradebook.
     """
-    say = os.environ.get
+    variable = os.environ.get
     failed = any(lab.is_ours for lab in labs)
-    commit = say("COMMIT_URL") or "local"
+    commit = variable("COMMIT_URL") or "local"
     now = datetime.now(UTC).strftime(INSTANT)
     document = {
         "schema": "classroom50/result/v1",
-        "classroom": say("CLASSROOM") or "local",
-        "assignment": say("ASSIGNMENT") or (labs[0].lab if labs else "local"),
-        "assignment_type": say("ASSIGNMENT_TYPE") or "individual",
-        "owner": say("OWNER") or say("USERNAME") or "local",
-        "submission": say("SUBMISSION_TAG") or "submit/local",
+        "classroom": variable("CLASSROOM") or "local",
+        "assignment": variable("ASSIGNMENT") or (labs[0].lab if labs else "local"),
+        "assignment_type": variable("ASSIGNMENT_TYPE") or "individual",
+        "owner": variable("OWNER") or variable("USERNAME") or "local",
+        "submission": variable("SUBMISSION_TAG") or "submit/local",
         "commit": commit,
-        "release": say("RELEASE_URL") or commit,
-        "review": say("REVIEW_URL") or commit,  # empty when there is nothing to compare with
+        "release": variable("RELEASE_URL") or commit,
+        "review": variable("REVIEW_URL") or commit,  # empty when there is nothing to compare with
         "datetime": commit_date() or now,
         "graded_at": now,
         "score": 0 if failed else sum(lab.points for lab in labs),
