@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from converge.recorder import Recorder
     from converge.runtime import Client
 
-COMES_UP = 30.0  # seconds until its first list or watch
+START_SECONDS = 30.0  # seconds until its first list or watch
 
 
 class AuditTestbed(Testbed[Namespace]):
@@ -101,7 +101,7 @@ def launch_of(settings: Settings) -> Launch:
         environment=dict(settings.environment),
         directory=settings.directory.resolve(),
         in_cluster=settings.in_cluster,
-        start_seconds=COMES_UP,
+        start_seconds=START_SECONDS,
     )
 
 
