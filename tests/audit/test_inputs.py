@@ -184,6 +184,9 @@ def test_a_definition_that_is_still_going_is_defined_again(monkeypatch):
     installed, removed = [], []
     monkeypatch.setattr("converge.testing.objects.crds.install", lambda client, new: installed.extend(new))
     monkeypatch.setattr("converge.cluster.bootstrap.remove", lambda client, each: removed.append(each))
+    monkeypatch.setattr(
+        "converge.testing.objects.kinds._CUSTOM", set()
+    )  # no server has a Shop for the tests after this
     main = {"apiVersion": "example/v1", "kind": "Shop", "metadata": {"name": "shop"}}
     with inputs.installed(client, inputs.Inputs([definition], definition, main, [])):
         assert installed == [definition]
