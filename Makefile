@@ -14,7 +14,7 @@ ENGINE ?= docker
 or_end_quietly = || { code=$$?; test ! -t 2 || kill -PIPE $$PPID; exit $$code; }
 
 .DEFAULT_GOAL := help
-.PHONY: help check watch hint list up down shell status doctor docs notebook site recorded notebooks test test-failed test-kind verify edits lint format browser bench lock clean go-labs audit-real
+.PHONY: help check watch hint list up down shell status doctor docs notebook site recorded notebooks test test-failed test-kind verify edits lint style types format browser bench lock clean go-labs audit-real
 
 help: ## Show this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  \033[1mmake %-12s\033[0m %s\n", $$1, $$2} /^## /{print "\n" substr($$0, 4)}' $(MAKEFILE_LIST)
@@ -57,11 +57,9 @@ doctor: $(VENV)/.learn ## Say what is here, what is missing and what to type
 ## Work on the course
 test: $(VENV)/.all browser lint ## Test the course itself, and grade every skeleton and solution
 	@$(BIN)/pytest -n 5 --dist loadgroup
-	@$(BIN)/converge verify --answers
 
 test-failed: $(VENV)/.all browser lint ## Try once more, one at a time, what failed in the last make test
 	@$(BIN)/pytest --last-failed --last-failed-no-failures none
-	@$(BIN)/converge verify --answers
 
 test-kind: export CONVERGE_STATE := $(CURDIR)/$(VENV)/kind
 test-kind: export CONVERGE_TEST_KIND := 1
@@ -79,7 +77,13 @@ edits: $(VENV)/.all ## Grade the grader with every small edit of the solutions; 
 	@$(BIN)/converge verify --edits $(LAB)
 
 lint: $(VENV)/.all ## Check style, types, layers, workflows and the worst habits of our prose
-	@$(BIN)/ruff check -q . && $(BIN)/ruff format -q --check . && $(BIN)/mypy && $(BIN)/lint-imports && $(BIN)/python tests/docs/voice.py && sh .github/check.sh
+	@$(MAKE) --no-print-directory -j 2 style types
+
+style:
+	@$(BIN)/ruff check -q . && $(BIN)/ruff format -q --check . && $(BIN)/lint-imports && $(BIN)/python tests/docs/voice.py && sh .github/check.sh
+
+types:
+	@$(BIN)/mypy
 
 format: $(VENV)/.all ## Put the code in shape
 	@$(BIN)/ruff check -q --fix . ; $(BIN)/ruff format -q .

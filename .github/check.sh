@@ -10,6 +10,8 @@ fits dependabot .github/dependabot.yml
 fits citation-file-format --default-filetype yaml CITATION.cff
 if command -v go >/dev/null; then
   root=$PWD
+  # Go's caches are the course's own, beside the programs, so that a fresh home doesn't compile everything again.
+  eval "$(.venv/bin/python -c 'from benchmarks import golang; print("export", *(f"{k}={v!r}" for k, v in golang.environment().items()))')"
   cd go/tools && go tool actionlint "$root"/.github/workflows/*.yml
 else
   echo "not run: actionlint, because there is no Go here" >&2

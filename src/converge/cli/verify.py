@@ -39,8 +39,8 @@ def verify(
     """Grade the grader: skeletons earn nothing, solutions everything, each mutant fails at its check.
 
     Examples: [bold]converge verify 03[/], [bold]converge verify[/] (all labs), [bold]converge verify 06 -v[/],
-    [bold]converge verify --quick[/] (as [bold]make verify[/] does for all labs), [bold]converge verify --answers[/] (as
-    [bold]make test[/] does), [bold]converge verify --edits 06[/] (continues where it stopped).
+    [bold]converge verify --quick[/] (as [bold]make verify[/] does for all labs), [bold]converge verify --answers[/],
+    [bold]converge verify --edits 06[/] (continues where it stopped).
 
     Exit status: 0 everything is as it should be, 1 something isn't.
     """
