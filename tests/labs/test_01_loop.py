@@ -172,7 +172,7 @@ def test_a_deleted_webapp_is_no_error(operator, namespace, recorder):
 @check(
     points=3,
     section="wish-world-report",
-    incident="nolar/kopf#527: status patches were answered 2xx and dropped",
+    incident="zalando-incubator/kopf#313: it patched the status through the object itself, and the status was lost",
     timeout=60,
 )
 def test_the_status_says_how_many_are_available(operator, namespace, recorder):

@@ -249,7 +249,7 @@ def test_a_stale_read_does_no_harm(operator, namespace, recorder):
     one_of_each(namespace, when="reads had shown the past for a while")
 
 
-@check(points=4, section="look-then-make-then-be-told", incident="cryostatio/cryostat-operator#163", timeout=60)
+@check(points=4, section="look-then-make-then-be-told", incident="cryostatio/cryostat-operator#230", timeout=60)
 def test_every_request_may_fail(operator, namespace):
     """Whichever request fails, also when the server did it and its answer was lost: one child of each kind."""
     attacks.fault_at_every_request(

@@ -195,7 +195,7 @@ def test_what_is_taken_out_of_the_spec_goes(operator, namespace):
         )
 
 
-@check(points=2, section="lost-updates", incident="cloudnative-pg/cloudnative-pg#6317", timeout=60)
+@check(points=2, section="lost-updates", incident="cloudnative-pg/cloudnative-pg#6328", timeout=60)
 def test_an_old_copy_is_not_written_back(operator, namespace, second_writer):
     """Another writer's condition that the operator has not seen yet stays."""
     app = running(operator, namespace)
