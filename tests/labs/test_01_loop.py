@@ -193,14 +193,14 @@ def test_the_status_says_how_many_are_available(operator, namespace, recorder):
         if replicas > few and fewer:
             fail(
                 when=f"{few} Pods were available, and one more was asked for",
-                expected=f"no report of fewer than {few}: they went on all the time",
+                expected=f"no report of fewer than {few}: that many kept running",
                 got=f"a report of {claimed(fewer[0])} available Pods",
                 seen="\n".join(map(str, fewer[:3])),
-                hint="After a patch, act() returns what the server answered: the Deployment with its status. What you "
-                "asked for has none.",
+                hint="After a patch, return what the server answered: that Deployment has a status. What you sent "
+                "has none.",
             )
     app.edit(replicas=few)
-    reports(app, when=f"replicas was set back to {few}", hint="The number is the one of this moment.")
+    reports(app, when=f"replicas was set back to {few}", hint="Report the number as it is now.")
     namespace.patch("Deployment", app.name, {"spec": {"minReadySeconds": 300}})
     eventually(lambda: available_pods(app) == 0, within=20)
     eventually(
@@ -299,7 +299,7 @@ def test_a_deleted_deployment_comes_back(operator, namespace, recorder):
 
 @check(points=2, section="wish-world-report", timeout=60)
 def test_a_wrong_status_is_put_right(operator, namespace, recorder):
-    """A wrong status is corrected, and decides nothing."""
+    """A wrong status is corrected, and doesn't change what happens to the Deployment."""
     app = namespace.webapp()
     operator.start()
     reports(app, when="a WebApp was created", hint="First of all, report a status.")
@@ -345,7 +345,7 @@ def test_unreadable_is_not_missing(operator, namespace, recorder):
             fail(
                 when=f"the API server answered 500 when the {kind} was read",
                 expected="the error propagates, and the caller of reconcile logs it",
-                got="the operator printed nothing: this pass looked like one that has nothing to do",
+                got="the operator printed nothing: this pass looked like one with nothing to do",
                 hint="Don't catch what you can't handle. Every error but NotFound has to leave reconcile().",
             )
 

@@ -104,7 +104,7 @@ def test_changed_while_it_was_down(operator, namespace):
     """A change made while the operator was down is applied when it starts."""
     app = namespace.webapp(replicas=3)
     operator.start()
-    follows(app, when="a WebApp existed before the operator was started", hint="Every name comes at the start.")
+    follows(app, when="a WebApp existed before the operator was started", hint="At the start, every name comes.")
     at_ease(operator, app)
     operator.stop()
     app.edit(**another(app))
@@ -112,7 +112,7 @@ def test_changed_while_it_was_down(operator, namespace):
     follows(
         app,
         when="image and replicas were changed while the operator was down, and it was started again",
-        hint="The Deployment exists, but is it right? Look into it; do not ask your memory, which a restart wipes out.",
+        hint="The Deployment exists, but is it right? Look inside it. Don't rely on memory: a restart wipes it out.",
     )
     app.edit(replicas=6)
     follows(
@@ -153,7 +153,7 @@ def test_deleted_while_it_was_down(operator, namespace, recorder):
         app,
         when="the operator had removed the Deployment, which then came back out of a backup, and there was still no "
         "WebApp",
-        hint="That you have removed it once says nothing about now. Remember nothing, and look each time.",
+        hint="Having removed it once says nothing about now. Remember nothing, and look each time.",
     )
     stays(operator, other, when="another WebApp was deleted", hint="Remove only what has no WebApp.")
     expect(
@@ -175,7 +175,7 @@ def test_there_and_back_while_it_was_down(operator, namespace):
     """Replicas 3 → 2 → 3 and a Deployment deleted, all while the operator was down: the Deployment comes back."""
     app = namespace.webapp(replicas=3)
     operator.start()
-    follows(app, when="a WebApp was created", hint="Every name comes at the start.")
+    follows(app, when="a WebApp was created", hint="At the start, every name comes.")
     operator.stop()
     app.edit(replicas=2)
     namespace.delete("Deployment", app.name)
@@ -193,7 +193,7 @@ def test_a_deleted_deployment_comes_back(operator, namespace, recorder):
     """A Deployment that is deleted or changed under a running operator is put right."""
     app = namespace.webapp()
     operator.start()
-    follows(app, when="a WebApp was created", hint="Every name comes at the start.")
+    follows(app, when="a WebApp was created", hint="At the start, every name comes.")
     operator.settle()
     before = uid_of(app, "Deployment")
     namespace.delete("Deployment", app.name, propagation="Foreground")
@@ -203,8 +203,8 @@ def test_a_deleted_deployment_comes_back(operator, namespace, recorder):
         when="the Deployment was deleted while the operator ran, its Pods first (--cascade=foreground); nothing "
         "happened to the WebApp",
         expected=f"a new Deployment {app.name}",
-        hint="requests_for hands out the name of its WebApp, whatever happened to the Deployment: also when it's being "
-        "deleted. And an unchanged spec isn't a reason to stop.",
+        hint="requests_for hands out the name of its WebApp, whatever happened to the Deployment, even while it's "
+        "being deleted. And an unchanged spec isn't a reason to stop.",
     )
     follows(app, when="the Deployment was deleted and created again", hint="Create it as the WebApp asks.")
     at_ease(operator, app)
@@ -227,8 +227,8 @@ def test_a_deleted_deployment_comes_back(operator, namespace, recorder):
     if too_late.fired and deleted:  # one that deletes and creates for every change has nothing that comes too late
         fail(
             when=when,
-            expected="the operator creates it again: the WebApp is there",
-            got="the operator sent a delete for the Deployment of a WebApp that is there",
+            expected="the operator creates it again, since the WebApp still exists",
+            got="the operator sent a delete for the Deployment of a WebApp that still exists",
             seen=[str(each) for each in recorder.since(mark).writes("Deployment", name=app.name)[:4]],
             hint="This NotFound is about the Deployment. Only the one from reading the WebApp says that there is no "
             "WebApp: keep everything else out of that try.",
@@ -240,7 +240,7 @@ def test_a_lost_event(operator, namespace, recorder):
     """When an event is lost, the next one, about something else, is enough."""
     app = namespace.webapp()
     operator.start()
-    follows(app, when="a WebApp was created", hint="Every name comes at the start.")
+    follows(app, when="a WebApp was created", hint="At the start, every name comes.")
     operator.settle()
     lost = recorder.drop(events("WebApp", name=app.name))
     app.edit(**another(app))
@@ -249,7 +249,7 @@ def test_a_lost_event(operator, namespace, recorder):
     follows(
         app,
         when="image and replicas were changed and the event was kept back; then an annotation was changed",
-        hint="An event of any kind means: look at this object, all of it.",
+        hint="Any event means: look at this object, and at all of it.",
     )
 
 
@@ -266,7 +266,7 @@ def test_every_event_twice(operator, namespace, recorder):
         operator,
         app,
         when="the WebApp was changed, and each event came twice",
-        hint="Set what is asked for; do not add to what is there for each event.",
+        hint="Set what the spec asks for. Don't add something for each event.",
     )
     mark = recorder.mark()
     app.delete()
@@ -276,10 +276,11 @@ def test_every_event_twice(operator, namespace, recorder):
     if len(refused) > 5:
         fail(
             when="the WebApp was deleted, each event came twice, and half a second passed without a request",
-            expected="a few attempts at most to delete a Deployment that is gone already",
+            expected="at most a few attempts to delete a Deployment that's already gone",
             got=f"{len(refused)} refused attempts, each later than the one before: they are retries",
             seen=[str(each) for each in refused[-4:]],
-            hint="That the Deployment is not there is what remove() wants. An error would be retried forever.",
+            hint="A Deployment that's already gone is what remove() wants. If you raise here, the error is retried "
+            "forever.",
         )
 
 
@@ -288,7 +289,7 @@ def test_events_in_the_wrong_order(operator, namespace, recorder):
     """When two events come in the wrong order, the newer spec wins."""
     app = namespace.webapp(replicas=2)
     operator.start()
-    stays(operator, app, when="a WebApp was created", hint="Every name comes at the start.")
+    stays(operator, app, when="a WebApp was created", hint="At the start, every name comes.")
     turned = recorder.reorder(events("WebApp", name=app.name), window=2)
     app.edit(replicas=5)
     app.edit(replicas=4, image=other_image(app))
@@ -297,7 +298,7 @@ def test_events_in_the_wrong_order(operator, namespace, recorder):
         operator,
         app,
         when="replicas was set to 5, then to 4, and the event of the second change came first",
-        hint="Carry out the WebApp as it is now, read by its name; the one in an event may be older.",
+        hint="Read the WebApp by its name, and act on what it says now. The one in the event may be older.",
     )
 
 
@@ -306,7 +307,7 @@ def test_many_events_become_one(operator, namespace, recorder):
     """When a deletion and a new WebApp of the same name become one event, the new spec wins."""
     app = namespace.webapp()
     operator.start()
-    stays(operator, app, when="a WebApp was created", hint="Every name comes at the start.")
+    stays(operator, app, when="a WebApp was created", hint="At the start, every name comes.")
     held = recorder.hold(events("WebApp", name=app.name))
     new = another(app)
     app.delete()
@@ -319,7 +320,7 @@ def test_many_events_become_one(operator, namespace, recorder):
         when="a WebApp was deleted, one of the same name was created, and only the last event came through",
         hint="Neither an event nor what you remember says whether there is a Deployment, or for which WebApp. Look.",
     )
-    stays(operator, app, when="only the last event came through", hint="Look, and make it so.")
+    stays(operator, app, when="only the last event came through", hint="Look, then fix what differs.")
 
 
 @check(points=2, section="nothing-in-memory", incident="rabbitmq/cluster-operator#782", timeout=60)
@@ -350,7 +351,7 @@ def test_a_nudge_for_nothing(operator, namespace, recorder):
     """A nudge with nothing to do leads to no write."""
     app = namespace.webapp()
     operator.start()
-    follows(app, when="a WebApp was created", hint="Every name comes at the start.")
+    follows(app, when="a WebApp was created", hint="At the start, every name comes.")
     mark = operator.settle()
     app.poke()
     namespace.patch("Deployment", app.name, {"metadata": {"annotations": {"poked.example/by": "a-user"}}})
@@ -372,7 +373,7 @@ def test_an_unreadable_webapp_is_not_gone(operator, namespace, recorder):
     """When a WebApp can't be read, its Deployment stays."""
     app = namespace.webapp()
     operator.start()
-    follows(app, when="a WebApp was created", hint="Every name comes at the start.")
+    follows(app, when="a WebApp was created", hint="At the start, every name comes.")
     at_ease(operator, app)
     before, mark = uid_of(app, "Deployment"), recorder.mark()
     for status, reason, answer in (
@@ -390,7 +391,7 @@ def test_an_unreadable_webapp_is_not_gone(operator, namespace, recorder):
         if deleted or uid_of(app, "Deployment") != before:
             fail(
                 when=f"the API server answered {answer} once when the WebApp was read",
-                expected="the Deployment stays: the WebApp is there, it only couldn't be read",
+                expected="the Deployment stays: the WebApp exists, it just couldn't be read",
                 got="the Deployment of a running WebApp was deleted",
                 seen=[str(each) for each in deleted[:3]],
                 hint="Only NotFound says that there is no WebApp. Any other error says that you don't know: let it "

@@ -289,8 +289,8 @@ def earlier_for_all(lab):
             f"add_after({key!r}, {delay:.1f}) was called",
             expected="the fourth has the key when it is due",
             got=f"it still slept {delay + 2.5:.1f} s later",
-            hint="notify() wakes one sleeper, which may leave empty-handed before the key is due. Each of them worked "
-            "out how long to sleep without this key: notify_all().",
+            hint="notify() wakes one sleeper, which may leave empty-handed before the key is due. Each of them "
+            "worked out how long to sleep before it knew of this key, so call notify_all().",
         )
 
 
@@ -423,7 +423,7 @@ def test_backoff_doubles_and_is_capped(lab):
         retry_delays(lab, queue, clock, other, 1),
         [1.0],
         when="another key was then retried for the first time",
-        hint="Count the retries of each key separately: one sick object must not slow down the others.",
+        hint="Count the retries of each key separately: one failing object must not slow down the others.",
     )
     expect(queue.num_requeues(key), 6, when="the first key had been retried 6 times")
 
@@ -490,7 +490,8 @@ def test_shut_down_lets_everybody_go(lab):
         awake,
         3,
         when="three workers slept in get(), a key was due in 600 s, and shut_down() was called",
-        hint="notify() wakes one sleeper; a shutdown concerns all of them. And nobody waits for a delayed key then.",
+        hint="notify() wakes one sleeper; a shutdown concerns all of them. And don't make anyone wait for a delayed "
+        "key.",
     )
     expect([worker.result() for worker in workers], [None] * 3, when="the queue was empty and shut down")
     for key in (held, changed):
@@ -777,7 +778,7 @@ def test_any_order_of_calls(lab):
     if broken:
         made, wanted, got = broken
         fail(
-            when="these calls were made, the shortest that show it:\n" + "\n".join(made),
+            when="these calls were made, the fewest that show it:\n" + "\n".join(made),
             expected=f"the last call {wanted}",
             got=got,
             hint="Follow `waiting`, `dirty`, `processing` and `delayed` through these calls on paper.",

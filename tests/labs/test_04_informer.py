@@ -93,7 +93,7 @@ class Followed:
             [],
             when=when,
             expected="no watch stays open",
-            hint="stop() closes `self.watch`. Nobody needs a watch that was opened after that: close it in run().",
+            hint="stop() closes `self.watch`. If run() opens another watch after that, run() has to close it.",
         )
 
     def shows(self, *apps, when, hint, within=8):
@@ -134,7 +134,7 @@ def test_it_lists_what_is_there(followed, namespace):
         when=f"get() was called for {apps[0].name}",
         hint="The cache keeps whole objects.",
     )
-    expect(missing, None, when="get() was called for a WebApp that does not exist", hint="None, and no exception.")
+    expect(missing, None, when="get() was called for a WebApp that does not exist", hint="None, without an exception.")
 
 
 @check(points=2, section="synced-before-work", incident="maistra/xns-informer#21: work began on an empty cache")
@@ -277,8 +277,8 @@ def test_a_reader_cannot_change_the_cache(followed, namespace, lab):
         [(followed.informer.get(request) or {}).get("spec"), *listed],
         [app.spec, app.spec],
         when="a reader got a WebApp from the cache and changed its spec, and the labels in the spec",
-        hint="Hand out a copy, all the way down. (A copy of the outer dict shares everything below it, and one of two "
-        "levels everything below those.)",
+        hint="Hand out a copy, all the way down. (A copy of the outer dict shares everything below it, and one of "
+        "two levels shares everything below those.)",
     )
 
 
@@ -301,7 +301,7 @@ def test_one_list_and_one_watch(followed, namespace, recorder):
         (len(lists), len(opened)),
         (1, 1),
         when="the informer followed four changes",
-        hint="(lists, watches): a list is needed once; a watch stays open and brings everything after it.",
+        hint="(lists, watches): one list is enough; the watch stays open and brings everything after it.",
     )
     begun = version_of(opened[0])
     if not begun or not int(before) <= int(begun) <= int(after):
@@ -389,7 +389,7 @@ def test_410_means_list_again(followed, namespace, recorder):
     followed.start()
     opened = len(recorder.watches(KIND))
     recorder.expire_watches(KIND)
-    hint = "Gone means that the version is too old to go on from: forget it, and list."
+    hint = "Gone means that the version is too old to go on from. Forget the version, and list."
     eventually(
         lambda: len(followed.lists()),
         2,
@@ -477,12 +477,14 @@ def test_a_deletion_while_away_is_seen(followed, namespace, recorder):
             f"no call for the {what} one" for name, what in differences.items() if name not in followed.told
         ),
         "",
-        expected="handlers hear of all four",
+        expected="the handlers are called for all four",
         when=when,
         seen=lambda: f"keys that the handler got: {followed.told}",
         hint="Compare the old cache with the list: tell() what is new, what has another version, and what is missing.",
     )
-    eventually(lambda: len({name for name, _ in looked}) >= len(differences), when=when, expected="every handler hears")
+    eventually(
+        lambda: len({name for name, _ in looked}) >= len(differences), when=when, expected="every handler is called"
+    )
     expect(
         {differences[name]: image for name, image in looked if name in differences},
         {
@@ -493,14 +495,14 @@ def test_a_deletion_while_away_is_seen(followed, namespace, recorder):
         },
         when=f"{when}; a handler looked into the cache for the image of the WebApp that it was called with",
         hint="First the whole cache, then tell(), also for what is missing from the list: a worker that is woken too "
-        "early still finds the deleted one, and is not woken again.",
+        "early still finds the deleted object, and isn't woken again.",
     )
     expect(
         followed.told.count(same.name),
         0,
         when=f"{same.name} was the same before and after",
         expected="no handler is called with it",
-        hint="An object whose version is the same hasn't changed: nobody has to look at it.",
+        hint="An object whose version is the same hasn't changed: no one has to look at it.",
     )
 
 
@@ -556,7 +558,7 @@ def test_a_failing_handler_stops_nothing(followed, namespace, lab):
             when=f'ValueError("{reason}") was raised',
             expected="the error is printed or logged, at INFO or above",
             seen=lambda: f"printed and logged: {lab.output[-300:] or 'nothing'}",
-            hint="A handler that fails in silence is a change that nobody looks at. Log what it raised.",
+            hint="If a handler fails silently, nobody looks at that change. Log what it raised.",
         )
 
 
@@ -605,7 +607,7 @@ def test_failures_are_spaced(lab, kubeconfig, namespace, recorder):
                 0,
                 when="the watch was cut, and every other one was answered 503",
                 expected="no list",
-                hint="Only Gone takes the version away. After any other error, watch from where you were.",
+                hint="Only Gone makes the version useless. After any other error, watch from where you were.",
             )
         followed.informer.stop()
         followed.running.result()

@@ -143,7 +143,7 @@ def test_a_key_is_reconciled_and_let_go(bench):
         True,
         expected="process_next_item() returns True",
         when="one key was added and process_next_item() was called",
-        hint="True means: there may be more. Only a queue that was shut down ends it.",
+        hint="True means that there may be more. Only a queue that was shut down ends the worker.",
     )
     expect(bench.seen, [name_of(request)], when="one key was added", hint="Call self.reconcile(request), once.")
     bench.queue.add(request)
@@ -208,8 +208,8 @@ def test_errors_back_off(bench):
             failures,
             when=f"it failed {failures} times in a row",
             expected=f"{failures} failures are counted (num_requeues)",
-            hint="Do not forget() failures, and do not give up after some: an outage may take longer than that, and "
-            "nothing else brings the key back.",
+            hint="Don't forget() failures, and don't give up after a few: an outage may last longer, and nothing "
+            "else brings the key back.",
         )
 
 
@@ -229,7 +229,7 @@ def test_success_forgets(bench):
         when="it failed three times, then succeeded",
         hint="forget(request) after a success: the streak of failures is over.",
     )
-    expect(bench.waiting_after(3600), None, when="it had succeeded", hint="Done means done, until something changes.")
+    expect(bench.waiting_after(3600), None, when="it had succeeded", hint="Done means done until something changes.")
     bench.answer = lambda name: NewObject("converge.runtime:Result")
     bench.process(request)
     expect(
@@ -268,7 +268,7 @@ def test_requeue_after(bench):
         bench.waiting_after(0),
         name_of(request),
         when="it returned Result(requeue_after=0), and no time had passed",
-        hint="0 is a time like any other: look again at once. Only None means that nobody asked.",
+        hint="0 is a time like any other: look again at once. Only None means that no one asked.",
     )
 
 
@@ -299,15 +299,15 @@ def test_terminal_errors_are_not_retried(bench):
         (bench.queue.num_requeues(special), bench.waiting_after(3600)),
         (0, None),
         when="reconcile() raised InvalidPortError, a subclass of TerminalError, and an hour passed",
-        hint="(failures counted, key that waits): every subclass of TerminalError is one as well. `except` and "
-        "isinstance() know that, a comparison of type() doesn't.",
+        hint="(failures counted, key that waits): every subclass of TerminalError counts as one. `except` and "
+        "isinstance() know that; comparing type() doesn't.",
     )
     bench.queue.add(request)
     expect(
         bench.queue.get(timeout=0.2),
         list(request.arguments),
         when="the object was changed, so its key was added again",
-        hint="A key is given back with done() in every case, this one included: use finally.",
+        hint="Give the key back with done() in every case, including this one: use finally.",
     )
 
 
@@ -342,7 +342,7 @@ def test_a_child_maps_to_its_owner(lab):
             "a WebApp among its owners, and a Database as its controller",
         ),
     ):
-        expect(lab.owner_of(obj), [], when=f"a Deployment had {which}", hint="Then there is no key to add: [].")
+        expect(lab.owner_of(obj), [], when=f"a Deployment had {which}", hint="Then there's no key to add: return [].")
 
 
 @check(points=2, section="synced-before-work")
@@ -416,7 +416,7 @@ def test_it_stops_before_the_caches_are_full(bench):
         [],
         when="stop() was called while one of two informers had not synced, and a key waited",
         expected="no key is reconciled",
-        hint="An early stop goes the same way as a late one, without any work.",
+        hint="An early stop takes the same steps as a late one, just without any work.",
     )
 
 
@@ -488,7 +488,7 @@ def test_failures_are_logged(bench, lab):
                 when=f"reconcile({'/'.join(request.arguments)}) raised {error.__name__}('{reason}')",
                 expected=f"{what} is printed or logged, at INFO or above",
                 seen=lambda: f"printed and logged: {lab.output[-300:] or 'nothing'}",
-                hint="One line says the key, the error, and whether there will be another try.",
+                hint="Say in one line which key failed, with which error, and whether it's tried again.",
             )
 
 

@@ -123,7 +123,7 @@ def test_the_sidecar_is_there_once_and_only_where_it_is_asked_for(request, opera
     """A WebApp with a sidecar has one container logger, after any number of runs; one without has none."""
     plain, image = namespace.images.web
     with_it, without = namespace.webapp(replicas=1, sidecar=image), namespace.webapp(replicas=1, image=plain)
-    hint = "A builder has no past: what it returns must depend on its WebApp alone, not on an earlier call."
+    hint = "A builder has no past: what it returns must depend only on its WebApp, not on an earlier call."
     operator.start()
     for app in (with_it, without):
         both(app, when="a WebApp with a sidecar and one without were created", hint=hint)
@@ -136,7 +136,9 @@ def test_the_sidecar_is_there_once_and_only_where_it_is_asked_for(request, opera
         found = sorted(containers(deployment_of(app)))
         expect(found, wanted, when=f"the containers of {app} were read after several runs", hint=hint)
     logger = containers(deployment_of(with_it))["logger"]
-    expect(logger["image"], image, when="the image of container logger was read", hint="It is the spec's `sidecar`.")
+    expect(
+        logger["image"], image, when="the image of container logger was read", hint="The image is the spec's `sidecar`."
+    )
     without.edit(image=image)
     namespace.delete("Deployment", without.name)
     without.poke()
@@ -164,7 +166,8 @@ def test_at_rest_nothing_is_written(operator, namespace):
     attacks.zero_writes_at_rest(
         operator,
         app,
-        hint="Look before you create: a write that achieves nothing is refused or ignored by the server, but not free.",
+        hint="Look before you create: the server refuses or ignores a write that achieves nothing, but the write "
+        "isn't free.",
     )
 
 
@@ -186,7 +189,7 @@ def test_two_webapps_do_not_touch_each_other(operator, namespace):
                     when=f"the selector of {owner} was tried on the Pods of the other WebApp",
                     expected="it does not match them",
                     got=f"{selector} matches Pods with the labels {pods}",
-                    hint="Something in the selector has to tell one WebApp's Pods from the other's: its name.",
+                    hint="Something in the selector has to tell one WebApp's Pods from the other's. Use its name.",
                 )
     one_of_each(namespace, when="two WebApps were created")
     for child in pairs[0]:

@@ -86,7 +86,8 @@ def test_every_field_of_the_spec_reaches_its_children(operator, namespace):
         app,
         {"tier": "back"},
         when="a label's value was changed in the spec",
-        hint="Labels are fields of the children as well. A selector cannot change: keep the user's labels out of it.",
+        hint="Labels are fields of the children, just like the rest. A selector can't change, so keep the user's "
+        "labels out of it.",
     )
 
 
@@ -95,7 +96,7 @@ def test_what_is_removed_from_the_spec_is_removed_from_the_children(operator, na
     """A label or a sidecar that is taken out of the spec disappears from the children, at once or at the next start."""
     app = running(operator, namespace, labels={"keep": "a", "drop": "b"}, sidecar=namespace.images.web[0])
     app.edit(labels={"drop": None})
-    hint = "What you once put there and no longer want is yours to remove; so you need to know what you put there."
+    hint = "What you put there and no longer want is yours to remove, so you need to know what you put there."
     carries(app, {"keep": "a", "drop": None}, when="the label `drop` was removed from the spec", hint=hint)
     operator.stop()
     app.edit(sidecar=None)
@@ -184,7 +185,7 @@ def test_an_injected_container_stays(operator, namespace):
         {key: found.get(key) for key in proxy},
         proxy,
         when="a container `proxy` was injected, then image and sidecar were changed",
-        hint="A list of containers that is written as a whole drops the containers of others.",
+        hint="If you write the list of containers as a whole, it drops the containers of others.",
     )
 
 
@@ -197,7 +198,7 @@ def test_at_rest_nothing_is_written(operator, namespace):
         app,
         restart=False,  # one that remembers its applies in memory may send each again, if that changes nothing
         hint="Compare the fields that you want with the same fields of what is there. The server adds defaults, so the "
-        "whole specs are never equal; and an apply or a PUT that changes nothing is a write all the same.",
+        "whole specs are never equal; and an apply or a PUT that changes nothing is still a write.",
     )
     deleted_without_retries(operator, app, hint="As in lesson 06: catch NotFound for the WebApp, and return.")
 
@@ -227,7 +228,7 @@ def test_manual_edits_of_our_fields_are_undone(operator, namespace, recorder):
         {"ours": "yes"},
         when="a label of ours was removed from the Service by hand, and the first write that puts it back was answered "
         "500",
-        hint="Any error but the ones that you expect must propagate, so that the pass is run again.",
+        hint="Any error that you don't expect must propagate, so that the pass runs again.",
     )
     operator.stop()
     selector = service_of(app)["spec"]["selector"]
@@ -237,7 +238,7 @@ def test_manual_edits_of_our_fields_are_undone(operator, namespace, recorder):
     namespace.create({"kind": "Service", "metadata": {"name": app.name}, "spec": by_hand})
     operator.start()
     when = "while the operator was down, the Service was deleted and created by hand, with another targetPort"
-    follows(app, when=when, hint="Nothing in this Service is yours yet, and still it must match what you want.")
+    follows(app, when=when, hint="Nothing in this Service is yours yet, but it still has to match what you want.")
     carries(app, {"ours": "yes"}, when=when, hint="Nothing in this Service is yours yet: not even its labels.")
 
 
@@ -334,7 +335,7 @@ def test_replicas_are_handed_over_and_taken_back(operator, namespace, recorder):
         deployment_of(app)["spec"]["replicas"],
         more,
         when=f"the autoscaler set {more} replicas, and a label was changed in the spec",
-        hint="From its first scale on, the number is the autoscaler's.",
+        hint="Once the autoscaler has scaled, the number belongs to it.",
     )
     app.edit(autoscaled=False)
     follows(
@@ -376,8 +377,8 @@ def test_every_request_may_fail(operator, namespace):
         children=CHILDREN,
         edit=lambda app: app.edit(labels={"tier": "b"}),
         modes=["500", "409", "lost"],
-        hint="Let an error end the pass: it is run again, and starts from what is there by then. Only two errors say "
-        "more: NotFound, and what the server says of a port that was renumbered.",
+        hint="Let an error end the pass: it runs again, and starts from what exists by then. Only two errors tell "
+        "you more: NotFound, and the one about a port that was renumbered.",
     )
 
 

@@ -227,8 +227,8 @@ def test_children_name_their_webapp_as_their_controller(operator, namespace):
     owned(
         app,
         when="a WebApp was created",
-        hint="Of perhaps several owners one manages the child: `controller: true` says which, and it is how an event "
-        "of the child finds its WebApp.",
+        hint="A child may have several owners, and one of them manages it. `controller: true` says which one, and "
+        "that's how an event of the child finds its WebApp.",
     )
     operator.settle()
     for kind in CHILDREN:
@@ -260,7 +260,7 @@ def test_a_deleted_child_comes_back(operator, namespace):
             app,
             kind,
             when="the WebApp was left alone",
-            hint="Watch what you own: an event of a child leads to its controller, and so to a reconcile.",
+            hint="Watch what you own: a child's event leads to its controller, and that one is reconciled.",
         )
         owned(
             app, when=f"the {kind} was deleted and came back", hint="The new child needs its owner reference as well."
@@ -279,7 +279,7 @@ def test_a_removed_reference_comes_back(operator, namespace):
         "uid": helper["metadata"]["uid"],
     }
     before = {kind: uid_of(app, kind) for kind in CHILDREN}
-    hint = "A reference that is set at creation only can be lost later: compare it in every pass, and put it back."
+    hint = "A reference that's set only at creation can be lost later. Compare it in every pass, and put it back."
     body = [{"op": "replace", "path": "/metadata/ownerReferences", "value": [other]}]
     operator.settle()
     namespace.patch("Deployment", app.name, body, type="json")
@@ -307,7 +307,7 @@ def test_a_removed_reference_comes_back(operator, namespace):
             True,
             expected="the second owner is still in the list",
             when=f"{kind} {app.name} was given a second owner, which does not manage it",
-            hint="Add your own reference to the list. A list that is written as a whole drops the owners of others.",
+            hint="Add your own reference to the list. Writing the list as a whole drops the other owners.",
             seen=f"its owner references now: {owners(app, kind)}",
         )
 
@@ -316,7 +316,7 @@ def test_a_removed_reference_comes_back(operator, namespace):
 def test_a_strangers_object_is_left_alone(operator, namespace, recorder):
     """An object of the same name that someone else made is not changed, owned or deleted."""
     strangers = with_strangers(operator, namespace)
-    hint = "It has no controller, so anyone could take it; but it does not say that you made it. Leave it alone."
+    hint = "It has no controller, so anyone could take it, but it does not say that you made it. Leave it alone."
     for kind, app, before, when in strangers:
         untouched(app, kind, before, when=when, hint=hint)
         recorder.fail(reads(kind, verb="get", name=app.name), status=500)
@@ -328,15 +328,16 @@ def test_a_strangers_object_is_left_alone(operator, namespace, recorder):
             kind,
             before,
             when=f"{when} and changed; the next read of that {kind} was answered 500",
-            hint="NotFound is the one error that says that nothing has this name. After any other you don't know: let "
-            "it end the pass.",
+            hint="Only NotFound says that nothing has this name. After any other error you don't know, so let it end "
+            "the pass.",
         )
         app.delete()
         eventually(lambda app=app: app.now() is None, when=f"{when} and deleted", expected="no WebApp")
     operator.settle()
     for kind, app, before, when in strangers:
         hint = (
-            "An owner takes what it owns along: your owner reference on a stranger's object is the end of that object."
+            "When an owner goes, what it owns goes with it. Your owner reference on someone else's object is the end "
+            "of that object."
         )
         untouched(app, kind, before, when=f"{when} and deleted again", hint=hint)
 
@@ -354,7 +355,7 @@ def test_a_strangers_object_is_reported(operator, namespace):
             lambda app=app, other=other: controller(app, other),
             reference(app),
             when=f"{when}; the controller of its {other}, whose name was free",
-            hint="Make every child that you can: one name that is taken says nothing about the other.",
+            hint="Make every child that you can: one name being taken says nothing about the other.",
         )
         reported(app, kind, when=when, hint=hint)
         namespace.delete(kind, app.name, propagation="Background")
@@ -387,10 +388,14 @@ def test_an_object_with_another_controller_is_left_alone(operator, namespace):
         f"Deployment {app.name} was given another controller, ConfigMap {app.name}, with the WebApp as an owner that "
         "doesn't manage it; then the WebApp was changed"
     )
-    hint = "A controller is known by its uid; names are given again. What another one manages is not yours any more."
+    hint = (
+        "A controller is known by its uid, since names get reused. What another controller manages isn't yours anymore."
+    )
     operator.settle()
     untouched(app, "Deployment", before, when=when, hint=hint)
-    hint = "An object has one controller at most, and the server refuses a second one. Look before you write, and tell."
+    hint = (
+        "An object has at most one controller, and the server refuses a second. Look before you write, and report it."
+    )
     reported(app, "Deployment", when=when, hint=hint)
 
 
@@ -411,7 +416,8 @@ def test_foreground_deletion_ends(operator, namespace):
     operator.settle()
     app.delete(propagation="Foreground")
     hint = (
-        "The garbage collector deletes the children first, and the WebApp last. Create them again, and it never ends."
+        "The garbage collector deletes the children first, and the WebApp last. Create them again, and the deletion "
+        "never ends."
     )
     eventually(
         lambda: [str(app)] * bool(app.now()) + children_of(app),
@@ -433,8 +439,8 @@ def test_a_webapp_of_the_same_name_is_another_one(operator, namespace, recorder)
     """A WebApp that is deleted and created again under the same name ends up with children of its own."""
     app = running(operator, namespace)
     hint = (
-        "The old children still name the uid of the old WebApp, and the garbage collector is about to delete them. Do "
-        "not count them as yours, and look again when they have gone."
+        "The old children still name the uid of the old WebApp, and the garbage collector is about to delete them. "
+        "Don't count them as yours, and look again when they're gone."
     )
     for down in (False, True):
         operator.settle()
@@ -507,6 +513,6 @@ def test_children_are_made_where_blocking_needs_a_right(operator, namespace):
         owned(
             app,
             when="a WebApp was created where blocking its deletion needs the right to update its finalizers",
-            hint="blockOwnerDeletion: true lets you hold up the deletion of the WebApp, so some clusters ask for the "
-            "right to update webapps/finalizers. Have that right, or leave the field out.",
+            hint="blockOwnerDeletion: true lets you hold up the deletion of the WebApp, so some clusters require the "
+            "right to update webapps/finalizers. Get that right, or leave the field out.",
         )

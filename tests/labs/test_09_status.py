@@ -144,7 +144,7 @@ def test_the_status_says_what_is_there(operator, namespace):
     becomes_available(
         app,
         when="the status of a WebApp was removed while the operator was down",
-        hint="A report is made from what is there. A WebApp may run and have no condition yet.",
+        hint="Base the report on what exists. A WebApp may be running without any condition yet.",
     )
 
 
@@ -156,7 +156,7 @@ def test_conditions_of_a_webapp_that_runs(operator, namespace):
         lambda: conditions_of(app),
         {"Available": "True", "Progressing": "False", "Degraded": "False"},
         when="a WebApp was created, and its Pods came up",
-        hint="Three questions, each with an answer of its own: is it there, is it on its way, has it failed?",
+        hint="These are three questions, and each has its own answer: is it there, is it on its way, has it failed?",
     )
     of_this_generation(app, when="a WebApp was created, and its Pods came up")
     namespace.patch("Deployment", app.name, {"spec": {"minReadySeconds": 20}})
@@ -178,7 +178,7 @@ def of_this_generation(app, *, when):
         lambda: {type: condition_in(app.now(), type).get("observedGeneration", "none") for type in CONDITIONS},
         dict.fromkeys(CONDITIONS, generation),
         when=f"{when}; the observedGeneration of each condition",
-        hint="A condition has an observedGeneration of its own. `kubectl wait` looks at it.",
+        hint="Each condition has its own observedGeneration, and `kubectl wait` looks at it.",
     )
 
 
@@ -189,8 +189,8 @@ def test_at_rest_nothing_is_written(operator, namespace, recorder):
     body = [{"op": "add", "path": "/status/conditions/0", "value": foreign_condition("example.com/Audited")}]
     namespace.patch("WebApp", app.name, body, type="json", subresource="status")
     hint = (
-        "Compare what you have to say with what the status says, without the conditions of others. A time that is new "
-        "in every pass is never the same, and a status that is written at every pass calls you again."
+        "Compare what you have to say with what the status says, without the conditions of others. A time that "
+        "changes in every pass is never the same, and a status that you write in every pass calls you again."
     )
     mark = recorder.mark()
 
@@ -281,7 +281,8 @@ def test_observed_generation_does_not_run_ahead(operator, namespace, recorder):
             "",
             expected="an observedGeneration that is not ahead of the Deployment",
             when="the image was changed, and every write of the Deployment was refused with 500",
-            hint="observedGeneration says: I have acted upon this. Write it after the children, not before.",
+            hint="observedGeneration means that you've acted on that generation. Write it after the children, not "
+            "before.",
         )
     becomes_available(app, when="the server took writes of the Deployment again", hint="An error is tried again.")
     operator.settle()
@@ -295,14 +296,14 @@ def test_observed_generation_does_not_run_ahead(operator, namespace, recorder):
         premature(history, app),
         [],
         when="a field of the spec was changed, and then the image, while the operator was at work on the first change",
-        hint="Report the generation of the WebApp that you have read and acted upon, not of one that you read later.",
+        hint="Report the generation of the WebApp that you read and acted on, not of one that you read later.",
     )
     operator.settle()
     app.edit(register=namespace.new_name())
     becomes_available(
         app,
         when="a field of the spec was changed that has no bearing on the children",
-        hint="A generation that changes nothing else in your report is news all the same: people wait for it.",
+        hint="A new generation is news even if nothing else in your report changes: people wait for it.",
     )
 
 
@@ -322,7 +323,7 @@ def test_the_time_of_a_condition_changes_with_its_status(operator, namespace):
     history = History(namespace, "Deployment", "WebApp")
     app.edit(image=namespace.images.bad)
     eventually(
-        lambda: available(app), "False", when="the image was changed to a bad one", hint="It is not available now."
+        lambda: available(app), "False", when="the image was changed to a bad one", hint="It isn't available now."
     )
     changed = condition_in(app.now(), "Available")["lastTransitionTime"]
     if parsed(changed) < began:
@@ -330,7 +331,7 @@ def test_the_time_of_a_condition_changes_with_its_status(operator, namespace):
             when="Available changed from True to False",
             expected=f"a lastTransitionTime of now, not earlier than {began:%Y-%m-%dT%H:%M:%SZ}",
             got=changed,
-            hint="The time is that of the last change of the condition's status.",
+            hint="The time says when the condition's status last changed.",
         )
     operator.settle()
     eventually(lambda: datetime.now(UTC) > parsed(changed) + timedelta(seconds=1.1))  # times are in whole seconds
@@ -360,7 +361,7 @@ def test_the_time_of_a_condition_changes_with_its_status(operator, namespace):
                     one["lastTransitionTime"],
                     when=f"{type} was {one['status']} ({one['reason']}) and stayed so ({other['reason']})",
                     hint="As long as its status is the same, a condition keeps its lastTransitionTime, whatever "
-                    "becomes of reason and message: `how long has it been so?` is what people read in it.",
+                    "becomes of reason and message: people read it as `how long has it been like this?`",
                 )
 
 
@@ -442,8 +443,8 @@ def test_a_failed_rollout_is_degraded(operator, namespace):
         lambda: {type: conditions_of(app)[type] for type in ("Available", "Degraded")},
         {"Available": "False", "Degraded": "True"},
         when="the image cannot be pulled, and the Deployment is past its progress deadline",
-        hint="The Deployment says so itself, in its condition Progressing, with status False. What has failed is not "
-        "available.",
+        hint="The Deployment says so itself, in its condition Progressing, with status False. If it has failed, it "
+        "isn't available.",
         seen=lambda: (
             f"conditions of the Deployment: {namespace.get('Deployment', app.name)['status'].get('conditions')}"
         ),
@@ -455,7 +456,7 @@ def test_a_failed_rollout_is_degraded(operator, namespace):
         lambda: conditions_of(app),
         {"Available": "True", "Progressing": "False", "Degraded": "False"},
         when="the image was fixed",
-        hint="Compute every condition in every pass: one that is only ever set to True stays so.",
+        hint="Compute every condition in every pass. If you only ever set it to True, it stays True.",
     )
     expect(
         unfounded(history, app),
@@ -495,7 +496,7 @@ def test_a_taken_name_is_degraded(operator, namespace):
                 when=when,
                 expected=f"a message of Degraded that names the {kind}",
                 got=message or "an empty message",
-                hint="The message is for the person who has to do something about it: say which object is in the way.",
+                hint="The message is for the person who has to fix it: say which object is in the way.",
             )
     eventually(
         lambda: told(lost) > before,
@@ -507,7 +508,7 @@ def test_a_taken_name_is_degraded(operator, namespace):
         lambda: lost.status.get("availableReplicas") or 0,
         0,
         when=f"{apps[-1][2]}; availableReplicas of the WebApp",
-        hint="Those Pods are someone else's now. What you reported before and can't see any more has to go.",
+        hint="Those Pods are someone else's now. Remove what you reported earlier and can't see anymore.",
     )
     namespace.patch("Service", lost.name, body, type="json")
     freed = [{"op": "remove", "path": "/metadata/ownerReferences"}]
@@ -518,8 +519,8 @@ def test_a_taken_name_is_degraded(operator, namespace):
         when="then its Service got another controller, the Deployment lost its own, and the WebApp was touched",
         expected="a message of Degraded that names the Service",
         seen=lambda: condition_in(lost.now(), "Degraded"),
-        hint="Status and reason are the same as before, and the message isn't. Compare all of a condition before you "
-        "decide that there is nothing new to write.",
+        hint="Status and reason are the same as before, but the message isn't. Compare the whole condition before "
+        "you decide that there's nothing new to write.",
     )
     kind, app, when = apps[0]
     namespace.delete(kind, app.name, propagation="Background")
@@ -551,7 +552,7 @@ def uid_changed(namespace, kind, app):
 def test_an_event_tells_people(operator, namespace, recorder):
     """An Event says each time that a WebApp becomes Available or stops being so, and none comes without a change."""
     app = namespace.webapp(replicas=1, image=namespace.images.web[0])
-    hint = "A status says how it is, an Event what has happened: create one when Available changes."
+    hint = "A status says how things are, an Event says what happened. Create one when Available changes."
     with recorder.fail(writes("WebApp"), status=500, times=None) as refused:
         operator.start()
         eventually(
@@ -598,7 +599,7 @@ def test_an_event_tells_people(operator, namespace, recorder):
             hint="Make the Event before you write the status: the next pass finds the status as it was, and makes it "
             "again."
             if last
-            else f"{hint} EventRecorder is silent when it hears the same words again: say what differs.",
+            else f"{hint} EventRecorder drops an Event that says the same words again, so say what differs.",
             seen=lambda: [f"Event {each['reason']}: {each['message']}" for each in events_about(app)],
         )
         quiet(operator)  # its rollout is never done while minReadySeconds is long
@@ -624,7 +625,7 @@ def test_an_event_tells_people(operator, namespace, recorder):
         [str(each) for each in recorder.since(mark).writes("Event")],
         [],
         when="the WebApp was touched three times and asked for a second Pod, and all the time it was not Available",
-        hint="Say it when it changes, not in every pass.",
+        hint="Say it when something changes, not in every pass.",
     )
 
 
@@ -644,8 +645,7 @@ def test_a_refused_request_is_made_again(operator, namespace):
         wrong=wrong,
         children=CHILDREN,
         modes=["500", "409"],
-        hint="A status that could not be written is a report that nobody got: let the error end the pass, and it is "
-        "run again.",
+        hint="If the status couldn't be written, nobody got the report. Let the error end the pass, and it runs again.",
     )
 
 
@@ -655,7 +655,7 @@ def test_nothing_is_made_while_the_webapp_is_deleted(operator, namespace):
     makes_nothing_while_deleted(
         operator,
         running(operator, namespace),
-        hint="A WebApp with a metadata.deletionTimestamp is on its way out: there is nothing to make and to report.",
+        hint="A WebApp with a metadata.deletionTimestamp is on its way out: there's nothing to make or to report.",
     )
 
 

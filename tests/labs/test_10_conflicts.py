@@ -98,14 +98,14 @@ def test_tickets_are_served(operator, namespace):
             app,
             count + more + times,
             when=f"the ticket {TICKET}twice was put on the WebApp, the {'first' if times == 1 else 'second'} time",
-            hint="A ticket is an annotation that is there now. Remove it and count it, whatever you served before.",
+            hint="A ticket is an annotation that exists now. Remove it and count it, whatever you served before.",
         )
     found = {key: annotations(app).get(key) for key in note} | app.now()["metadata"].get("labels", {})
     expect(
         found,
         note | {"team": "blue"},
         when="tickets were served on a WebApp with annotations and a label of others",
-        hint="Write back what you have read, with your change in it. A PUT of less removes the rest.",
+        hint="Write back what you read, with your change in it. A PUT of less removes the rest.",
     )
 
 
@@ -129,7 +129,10 @@ def test_images_are_migrated(operator, namespace):
     )
     operator.settle()
     expect(
-        kept.now()["spec"], kept.spec, when=f"another WebApp had the image {elsewhere}", hint="It does not begin so."
+        kept.now()["spec"],
+        kept.spec,
+        when=f"another WebApp had the image {elsewhere}",
+        hint="It doesn't begin with the old registry's name.",
     )
     again = old_image(f"mirror/{OLD}shop")
     moved.edit(image=again)
@@ -138,7 +141,7 @@ def test_images_are_migrated(operator, namespace):
         NEW + again.removeprefix(OLD),
         within=SOON,
         when=f"its user set the image to {again}",
-        hint="Each pass looks at what the spec says now, and replaces the beginning of the name, once.",
+        hint="In each pass, look at what the spec says now, and replace the beginning of the name once.",
     )
 
 
@@ -176,7 +179,8 @@ def test_a_refused_write_is_made_again(operator, namespace, recorder):
     operator.start()
     when = f"a WebApp had {count} tickets, and three writes were refused with 409"
     hint = (
-        "A 409 has changed nothing. Ignore it, and you wait for an event that does not come: read, change, write again."
+        "A 409 means that nothing was written. If you ignore it, you wait for an event that does not come. Read, "
+        "change and write again."
     )
     served(app, count, when=when, hint=hint)
     expect(len(refused.fired), 3, when=when, hint=hint)
@@ -216,9 +220,7 @@ def test_another_desk_counts_between_read_and_write(operator, namespace, recorde
 def test_a_user_edits_the_spec_between_read_and_write(operator, namespace, recorder):
     """An edit of the spec between the operator's read and its write stays, even one of the fields it migrates."""
     newer, elsewhere = old_image("newer"), f"other.example/shop:{random.randint(1, 99)}"
-    hint = (
-        "The new image follows from the one that you have read. If that is no longer there, nor is the reason to write."
-    )
+    hint = "The new image follows from the one that you have read. If that image is gone, so is your reason to write."
     operator.start()
     for image, want in ((newer, NEW + newer.removeprefix(OLD)), (elsewhere, elsewhere)):
         app = namespace.webapp(replicas=1)
@@ -258,7 +260,7 @@ def test_a_user_edits_the_spec_between_read_and_write(operator, namespace, recor
         {"image": NEW + first.removeprefix(OLD), "sidecar": elsewhere},
         within=SOON,
         when=when,
-        hint="Each field that you write follows from what you have read: none of them may have changed.",
+        hint="Each field that you write follows from what you have read: so none of them may have changed since.",
     )
 
 
@@ -290,7 +292,7 @@ def test_a_crash_counts_nothing_twice(operator, namespace):
         make=lambda: with_tickets(namespace),
         wrong=wrong,
         within=SOON,
-        hint="To take the ticket and to count it must be one write: between two there is room for a crash.",
+        hint="Taking the ticket and counting it must be one write: a crash fits between two.",
     )
 
 
@@ -333,7 +335,7 @@ def test_retries_are_bounded(operator, namespace, recorder):
         within=SOON,
         when=f"every write of {len(names)} WebApps was refused with 409",
         expected="a write of each",
-        hint="A retry that never gives up keeps its worker forever, and there are only so many workers.",
+        hint="A retry that never gives up keeps its worker forever, and there are only a few workers.",
     )
     well = namespace.webapp()
     put_tickets(well, 2)
@@ -341,19 +343,20 @@ def test_retries_are_bounded(operator, namespace, recorder):
         well,
         2,
         when=f"every write of {len(names)} WebApps was refused with 409, and another one got 2 tickets",
-        hint="After a few attempts let the Conflict out: the work queue tries again later, and longer each time.",
+        hint="After a few attempts, let the Conflict out. The work queue tries again later, and waits longer each "
+        "time.",
     )
     last = sick.pop()
     still = recorder.fail(writes("WebApp", name=last.name), status=409, times=None)
     refusing.remove()
     for app in sick:
-        served(app, 1, when="writes were no longer refused", hint="Giving up for now must not be giving up for good.")
+        served(app, 1, when="writes were no longer refused", hint="Giving up for now must not mean giving up for good.")
     eventually(
         lambda: sum(pause >= 0.3 for pause in pauses(still.fired, until=recorder.mark())) >= 2,
         within=SOON,
         when=f"every write of {last} was still refused with 409",
-        expected="attempts that grow rarer: two pauses of 0.3 s at least",
-        hint="Attempt after attempt at full speed is what the work queue's backoff is there to prevent.",
+        expected="attempts that get rarer: at least two pauses of 0.3 s",
+        hint="The work queue's backoff is there to prevent attempt after attempt at full speed.",
         seen=lambda: f"{len(still.fired)} writes of it",
     )
 
@@ -374,5 +377,6 @@ def test_no_write_is_forced(operator, namespace, recorder):
             1 + refusals,
             when=f"a WebApp got a ticket, and another desk added 1 to its counter before each of the operator's first "
             f"{refusals} writes of it",
-            hint="A write that was refused often is as out of date as any other. Never force it: raise the Conflict.",
+            hint="A write that was refused many times is as out of date as any other. Never force it: raise the "
+            "Conflict.",
         )

@@ -84,9 +84,9 @@ def test_a_webapp_is_registered(operator, namespace, outside):
                 within=SOON,
                 when=f"{each} was created",
                 expected=f"its {kind}",
-                hint="The children are those of the lessons before.",
+                hint="The children are those from the earlier lessons.",
             )
-        says(each, "True", when="all that the specs ask for was there", hint="Done is an answer: say() it.")
+        says(each, "True", when="all that the specs ask for was there", hint="Being done is worth reporting: say() it.")
     expect(set(outside.records), {app.spec["register"]}, when="all records were listed")
 
 
@@ -99,7 +99,7 @@ def test_it_waits_for_its_secret(operator, namespace, outside):
     namespace.create({"kind": "Secret", "metadata": {"name": other}})
     operator.start()
     when = f"a WebApp depended on Secret {secret}, which was not there"
-    says(app, "False", when=when, hint="Waiting is worth a condition.", naming=secret)
+    says(app, "False", when=when, hint="Say in a condition what you're waiting for.", naming=secret)
     expect(deployment_of(app), None, when=when, hint="Look for the Secret before you make children.")
     # The status that it wrote is an event, and brings one more look: that one must be over.
     operator.recorder.wait_quiet(scaled(0.3), deadline=scaled(5))
@@ -123,8 +123,8 @@ def test_waiting_costs_one_look_per_period(operator, namespace, outside, recorde
         webapp(namespace, register=new_host()),
     )
     operator.start()
-    says(waits, "False", when="a WebApp waited for a Secret", hint="Waiting is worth a condition.")
-    is_registered(outside, app, when="another one asked for a record", hint="It is not to wait for the first.")
+    says(waits, "False", when="a WebApp waited for a Secret", hint="Say in a condition what you're waiting for.")
+    is_registered(outside, app, when="another one asked for a record", hint="It must not wait for the first.")
 
     def wrong():
         """What there was too much, or too little, of in the last three periods."""
@@ -145,7 +145,7 @@ def test_waiting_costs_one_look_per_period(operator, namespace, outside, recorde
         wrong,
         within=SOON,
         when=f"nothing happened for a while, and PERIOD is {period} s",
-        expected="in three periods, one request per period about the record, one for the Secret at most, and no write",
+        expected="in three periods: one request per period about the record, at most one for the Secret, and no write",
         hint="Waiting is not failing. Return Result(requeue_after=PERIOD), even when a record is there, since the "
         "service sends no events; and write a status only when it is news.",
     )
@@ -158,7 +158,7 @@ def test_a_lost_record_is_made_again(operator, namespace, outside):
     app = webapp(namespace, register=new_host())
     operator.start()
     is_registered(outside, app, when="a WebApp asked for a record", hint="register() makes it.")
-    says(app, "True", when="the record was there", hint="Done is an answer: say() it.")
+    says(app, "True", when="the record was there", hint="Being done is worth reporting: say() it.")
     operator.settle()  # the children bring events, too, and each of them a look: those must be over
     hint = "The service sends no events: look again after PERIOD, even when all is done."
     for times in ("", " once more", " for the third time"):
@@ -167,7 +167,7 @@ def test_a_lost_record_is_made_again(operator, namespace, outside):
             outside,
             app,
             when=f"the record was removed at the service{times}",
-            hint=f"{hint} A pass that made the record again has no news for the status, so no event follows it either."
+            hint=f"{hint} A pass that restores the record changes nothing in the status, so no event follows it."
             if times
             else hint,
         )
@@ -180,14 +180,14 @@ def test_errors_of_the_service_heal(operator, namespace, outside, recorder):
     outside.fail(500)
     app = webapp(namespace, register=new_host())
     operator.start()
-    hint = "An error that is swallowed is a failure that no one hears of: say() it, and raise it."
+    hint = "If you swallow the error, nobody learns of the failure. say() it, and raise it."
     says(app, "False", when="the service answered every request with 500", hint=hint)
     eventually(
         lambda: len(about(outside, app)) >= 8,  # more than the events of a new WebApp and its children bring about
         within=SOON,
         when="the service went on to answer with 500",
         expected="it is tried again and again",
-        hint=hint + " A 500 is not for good.",
+        hint=hint + " A 500 isn't permanent.",
         seen=lambda: f"{len(about(outside, app))} tries",
     )
     eventually(
@@ -195,7 +195,7 @@ def test_errors_of_the_service_heal(operator, namespace, outside, recorder):
         "True",
         within=SOON,
         when="the service went on to answer with 500, and the Deployment was there; the condition Available",
-        hint="The children came first, and they are there: say() how the Deployment is, even if the next step failed.",
+        hint="The children came first, and they exist. say() how the Deployment is, even if the next step failed.",
     )
     outside.heal()
     is_registered(outside, app, when="the service had answered with 500, and then worked again", hint=hint)
@@ -207,9 +207,9 @@ def test_errors_of_the_service_heal(operator, namespace, outside, recorder):
     eventually(lambda: (made := deployment_of(late)) and rolled_out(made), within=2)
     recorder.wait_quiet(scaled(0.3), deadline=scaled(1))
     outside.up()
-    soon = "A service that does not answer is a failure, which is tried again after BASE: PERIOD is for waiting."
+    soon = "If the service doesn't answer, that's a failure, and it's tried again after BASE. PERIOD is for waiting."
     says(late, "True", when="the service had been down, and came back, and PERIOD is long", hint=soon)
-    unknown = "Only NotFound means that it is not there. Any other error is a failure: you do not know."
+    unknown = "Only NotFound means that it isn't there. Any other error is a failure, because you don't know."
     for status in (500, 403):
         secret = namespace.new_name()
         namespace.create({"kind": "Secret", "metadata": {"name": secret}})
@@ -220,7 +220,7 @@ def test_errors_of_the_service_heal(operator, namespace, outside, recorder):
         )
         eventually(lambda trouble=trouble, app=careful: trouble.fired or app.condition("Reconciled"), within=SOON)
         if trouble.fired:  # one that watches Secrets has no need to read them
-            failing = "Failing to read the Secret is a failure as well: say() it, and raise it."
+            failing = "Failing to read the Secret is a failure like any other: say() it, and raise it."
             says(careful, "False", when=when, hint=failing)
             eventually(
                 lambda trouble=trouble: len(trouble.fired) >= 10,  # more than the events of a new WebApp bring about
@@ -285,7 +285,7 @@ def test_failures_grow_rarer_up_to_a_cap(operator, namespace, outside):
         return [each for each in about(outside, other) if each.method == "PUT"]
 
     hint = "Raise what failed: the work queue counts failures and doubles the delay. setup() tells it where to end."
-    once = hint + " And try once in each pass: it's the queue that tries again."
+    once = hint + " And try once in each pass. The queue does the retrying."
     when = f"the service answered every request with 503, with {times}"
     for tries, what, help in (
         (all_requests, when, hint),
@@ -335,7 +335,7 @@ def test_success_forgets(operator, namespace, outside):
         within=3,
         when=f"the service failed five times, worked, and failed again, with {times}",
         expected=f"several delays below {cap / 2} s in the new trouble",
-        hint="Failures are counted in a row: a success ends the row, and the count starts over.",
+        hint="The count is of failures in a row. A success ends the row, and the count starts over.",
         seen=lambda: "delays: " + ", ".join(f"{gap:.2f} s" for gap in delays()[:10]),
     )
     hasty = [f"{gap:.3f} s" for gap in delays() if gap < base / 2]
@@ -358,10 +358,12 @@ def test_what_is_refused_for_good_is_not_tried_again(operator, namespace, outsid
     other = webapp(namespace, register=malformed)
     operator.start()
     when = f"register was {host}, which the API server takes and the service refuses with 422"
-    says(app, "False", when=when, hint="What only the operator can see belongs in a condition.", naming=host)
+    says(app, "False", when=when, hint="If only the operator can see it, put it in a condition.", naming=host)
     also = f"register was {malformed}, which the service refuses with 400"
-    says(other, "False", when=also, hint="What only the operator can see belongs in a condition.", naming=malformed)
-    is_registered(outside, clock, when="another WebApp had a good host", hint="One has nothing to do with the other.")
+    says(other, "False", when=also, hint="If only the operator can see it, put it in a condition.", naming=malformed)
+    is_registered(
+        outside, clock, when="another WebApp had a good host", hint="The two have nothing to do with each other."
+    )
 
     def polls_since(refused):
         """How often the good one was looked at since the service was last asked about this host."""
@@ -375,7 +377,8 @@ def test_what_is_refused_for_good_is_not_tried_again(operator, namespace, outsid
             within=SOON,
             when=f"{reason}; it was not changed, while another WebApp was looked at every PERIOD",
             expected="five looks at the other without a request about this one",
-            hint="The same question gets the same answer. TerminalError says: failed, and not again until it changes.",
+            hint="The same question gets the same answer. TerminalError means: it failed, and don't retry until it "
+            "changes.",
             seen=lambda: requests_seen(outside),
         )
     app.edit(register=new_host())
@@ -391,8 +394,8 @@ def test_what_is_refused_for_good_is_not_tried_again(operator, namespace, outsid
         outside,
         other,
         when=f"{also}; then register was changed to another host, and back, and by now the service takes {malformed}",
-        hint="For good means until the spec changes, and it has changed. Ask again, and don't keep a list of refused "
-        "hosts: the service knows better.",
+        hint="For good means until the spec changes, and it has. Ask again, and don't keep a list of refused hosts: "
+        "the service knows better.",
     )
 
 
@@ -404,7 +407,9 @@ def test_what_may_pass_is_tried_again(operator, namespace, outside):
     for status, app in apps.items():
         outside.fail(status, host=app.spec["register"], method="PUT")
     operator.start()
-    hint = "Only 400 and 422 are about the request itself. An admin renews a token, and no object changes: try again."
+    hint = (
+        "Only 400 and 422 are about the request itself. When an admin renews a token, no object changes, so try again."
+    )
     for status, app in apps.items():
         when = f"the service answered PUT /records/{app.spec['register']} with {status}"
         says(app, "False", when=when, hint="Before you raise, say() it: the user can't read your log.")
@@ -438,7 +443,7 @@ def test_a_host_with_another_owner_is_left_alone(operator, namespace, outside):
         within=SOON,
         when=when,
         expected="the service is asked again and again, since the other owner may give the host up",
-        hint=hint + " It is a failure like any other, not one for good.",
+        hint=hint + " It's a failure like any other, not a permanent one.",
         seen=lambda: requests_seen(outside),
     )
     expect(registered(outside, app), theirs, when=f"{when}; that record since then", hint=hint)
@@ -467,14 +472,15 @@ def test_sick_ones_do_not_starve_the_others(operator, namespace, outside):
         within=SOON,
         when=when,
         expected="requests about more than four of them",
-        hint="There are four workers. One that waits inside reconcile(), or has no timeout, is lost for all others.",
+        hint="There are four workers. A worker that waits inside reconcile(), or has no timeout, isn't there for the "
+        "others.",
     )
     well = webapp(namespace, register=new_host())
     is_registered(
         outside,
         well,
         when=f"{when}; then a WebApp with a good host was created",
-        hint="Never wait inside reconcile(): answer, and be called again.",
+        hint="Never wait inside reconcile(). Return, and be called again.",
     )
 
 
@@ -495,7 +501,7 @@ def test_a_failed_request_is_made_again(operator, namespace, outside):
         wrong=wrong,
         children=CHILDREN,
         modes=["500", "409"],
-        hint="Raise what failed, also when it is the report that failed: the pass is run again.",
+        hint="Raise what failed, even if it's the report that failed. The pass runs again.",
     )
 
 
@@ -508,7 +514,7 @@ def test_namesakes_in_two_namespaces(operator, namespace, other_namespace, outsi
     here = webapp(namespace, name, dependsOnSecret=secret, register=new_host(), port=8001)
     there = webapp(other_namespace, name, dependsOnSecret=secret, register=new_host(), port=8002)
     operator.start()
-    hint = "A name says which object only together with a namespace. Pass the namespace in every request."
+    hint = "A name identifies an object only together with its namespace. Pass the namespace in every request."
     when = f"two WebApps {name} in two namespaces depended on Secret {secret}, which was in {other_namespace}"
     says(there, "True", when=f"{when}; the one in {other_namespace}", hint=hint)
     says(here, "False", when=f"{when}; the one in {namespace}", hint=hint, naming=secret)
@@ -524,7 +530,7 @@ def test_namesakes_in_two_namespaces(operator, namespace, other_namespace, outsi
         lambda: (there.now(), children_of(there)),
         (None, []),
         when=f"the WebApp in {other_namespace} was deleted; it, and its children",
-        hint="The children of the lessons before have an owner reference.",
+        hint="The children from the earlier lessons have an owner reference.",
     )
     gone_without_retries(operator, there)
     expect(
@@ -541,7 +547,7 @@ def test_what_its_children_go_through(operator, namespace, outside):
     configure(operator, period=30)
     app = webapp(namespace)
     operator.start()
-    says(app, "True", when="a WebApp was created", hint="Done is an answer: say() it.")
+    says(app, "True", when="a WebApp was created", hint="Being done is worth reporting: say() it.")
     for kind in CHILDREN:
         comes_back(
             operator,
@@ -549,7 +555,7 @@ def test_what_its_children_go_through(operator, namespace, outside):
             kind,
             within=SOON,
             when="PERIOD is long",
-            hint="Done means: until something changes. The watches on your children tell you when one does.",
+            hint="Done means done until something changes. The watches on your children tell you when one does.",
         )
     makes_nothing_while_deleted(
         operator,

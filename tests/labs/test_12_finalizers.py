@@ -83,7 +83,7 @@ def test_a_webapp_is_registered_and_served(operator, namespace, outside):
                 lambda each=each, kind=kind: namespace.get(kind, each.name),
                 when=f"{each} was created",
                 expected=f"its {kind}",
-                hint="children_reconciler() does what the lessons before have earned; call it in every pass.",
+                hint="children_reconciler() does what the earlier lessons built. Call it in every pass.",
             )
     operator.settle()
     expect(hosts_of(outside, plain), [], when="a WebApp without `register` was created", hint="It asks for no record.")
@@ -113,7 +113,7 @@ def test_the_record_goes_before_the_webapp(operator, namespace, outside):
         record_owner(outside, host),
         None,
         when="a WebApp was deleted, and its record was looked for at the moment when the WebApp was gone",
-        hint="Without a finalizer the WebApp is gone at once. With one it waits for you, so let go last.",
+        hint="Without a finalizer the WebApp is gone at once. With one, it waits for you, so take it off last.",
         seen=requests_seen(outside),
     )
     for kind in CHILDREN:
@@ -121,7 +121,7 @@ def test_the_record_goes_before_the_webapp(operator, namespace, outside):
             lambda kind=kind: namespace.get(kind, app.name) is None,
             when=f"the WebApp of a {kind} was gone",
             expected=f"the {kind} is gone too",
-            hint="Children are the garbage collector's business: nothing may create them again in the meantime.",
+            hint="The garbage collector removes the children. Nothing may create them again in the meantime.",
         )
 
 
@@ -144,7 +144,7 @@ def test_deleted_while_the_operator_is_down(operator, namespace, outside):
     has_gone(
         app,
         when="the operator was started again",
-        hint="On start every WebApp is reconciled. One with a deletionTimestamp is there to be cleaned up.",
+        hint="On start every WebApp is reconciled. If it has a deletionTimestamp, clean up.",
     )
     expect(
         record_owner(outside, host),
@@ -191,7 +191,8 @@ def test_the_finalizer_comes_before_the_record(operator, namespace, outside, rec
             record_owner(outside, host),
             None,
             when=f"{when}; who has the record?",
-            hint="A finalizer that was refused is not there. No promise, no record: let the error out, and come again.",
+            hint="If the finalizer was refused, it isn't there. No promise, no record: let the error out, and be "
+            "called again.",
         )
     has_record(outside, app, host, when="the server took finalizers again")
 
@@ -221,7 +222,7 @@ def test_a_cleanup_that_fails_is_tried_again(operator, namespace, outside):
         lambda: len(trouble(outside, since)) >= 3,
         when=when,
         expected="it is asked again, several times",
-        hint="An exception from reconcile() is retried by itself. One that is swallowed is not.",
+        hint="An exception from reconcile() is retried automatically. If you swallow it, it isn't.",
         seen=lambda: requests_seen(outside),
     )
     removals = [("DELETE", status) for status in (401, 429, 500, NO_ANSWER)]
@@ -278,7 +279,7 @@ def test_the_cleanup_can_be_repeated(operator, namespace, outside, recorder):
         hint="Remove the record before you let go.",
     )
     operator.start()
-    hint = "A record that is not there needs no removing: 404 means that it is done. Any other error does not."
+    hint = "A record that isn't there doesn't need removing: 404 means that it is done. No other error means that."
     has_gone(app, when="the operator was killed between cleanup and release, and started again", hint=hint)
     del outside.records[lost]
     recorder.meanwhile(
@@ -290,7 +291,12 @@ def test_the_cleanup_can_be_repeated(operator, namespace, outside, recorder):
     has_gone(other, when=when, hint=hint)
     operator.settle()
     when += ", and just before your release someone took all finalizers off by force"
-    no_error(operator, other, when=when, hint="A WebApp that is already gone needs no release: NotFound is fine there.")
+    no_error(
+        operator,
+        other,
+        when=when,
+        hint="If the WebApp is already gone, there's nothing to release: NotFound is fine there.",
+    )
 
 
 @check(points=2, section="not-yours-alone", incident="k8up-io/k8up#402")
@@ -341,7 +347,8 @@ def test_nothing_is_begun_for_a_webapp_that_is_going(operator, namespace, outsid
         },
         {"its record": None, "its children": [], "writes of it": []},
         when="the operator was started, and there was a WebApp that was being deleted and had never been registered",
-        hint="Look at deletionTimestamp first. The server refuses new finalizers then, and what you begin has no end.",
+        hint="Look at deletionTimestamp first. Once it's set, the server refuses new finalizers, so nothing would "
+        "clean up what you make now.",
     )
 
 
@@ -367,8 +374,8 @@ def test_two_writers_of_finalizers(operator, namespace, outside, recorder):
     has_record(outside, app, host, when="`register` was added to the spec")
     operator.settle()
     hint = (
-        "The list is written as a whole, so it must be the list that is there: send the resourceVersion that you have "
-        "read, and try again on 409; or use a patch that names one item."
+        "The list is written as a whole, so it has to be up to date. Send the resourceVersion that you read, and try "
+        "again on 409, or use a patch that names one item."
     )
     expect(
         FOREIGN in finalizers(app),
@@ -428,8 +435,8 @@ def test_a_changed_host_leaves_no_record_behind(operator, namespace, outside):
             lambda: hosts_of(outside, app),
             [host] if host else [],
             when=f"{when}; the hosts of this WebApp's records",
-            hint="The spec has forgotten the old host. Who remembers? The records themselves, or a note that you "
-            "made on the WebApp before you registered.",
+            hint="The spec has forgotten the old host. What remembers it? The records themselves, or a note that you "
+            "put on the WebApp before you registered.",
             seen=lambda: requests_seen(outside),
         )
 
@@ -473,7 +480,10 @@ def test_a_record_that_the_spec_has_forgotten_holds_its_webapp(operator, namespa
     app.delete()
     since = len(outside.requests)
     when = "`register` was removed while the outside service answered everything with 500, and the WebApp was deleted"
-    hint = "The record is still there, so the promise holds: let go when you have seen that nothing of yours is left."
+    hint = (
+        "The record is still there, so the promise holds. Take the finalizer off once you've seen that nothing of "
+        "yours is left."
+    )
     never(
         lambda: "it is gone" if app.now() is None else "",
         until=lambda: len(trouble(outside, since)) >= 2,
@@ -508,8 +518,8 @@ def test_a_record_that_the_spec_has_forgotten_holds_its_webapp(operator, namespa
         hosts_of(outside, late),
         [],
         when=f"{when}; its records that were left when it was gone",
-        hint="A PUT without an answer may have arrived, so what you know to have made isn't all that's yours. Ask the "
-        "service, or note each host on the WebApp before you register it.",
+        hint="A PUT without an answer may have arrived, so you may own more than you know of. Ask the service, or "
+        "note each host on the WebApp before you register it.",
     )
     operator.stop()
     moved.edit(register=new_host())
@@ -541,7 +551,7 @@ def test_records_of_others_are_left_alone(operator, namespace, outside):
             lambda app=app: namespace.get("Service", app.name),
             when=f"{app} was created, with a host that is taken",
             expected="its Service: the children do not depend on the record",
-            hint="A record that cannot be had must not keep the children away.",
+            hint="A record that you can't get must not keep the children away.",
         )
     eventually(lambda: (waits.condition("Available") or {}).get("status") == "True")  # so that no event is to come
     operator.recorder.wait_quiet(0.3, deadline=3)
@@ -552,11 +562,15 @@ def test_records_of_others_are_left_alone(operator, namespace, outside):
     del outside.records[free]
     when = "the host of a WebApp was taken, and became free a little later"
     has_record(
-        outside, waits, free, when=when, hint="No event tells you that a host is free: raise, to be called again."
+        outside,
+        waits,
+        free,
+        when=when,
+        hint="No event tells you that a host is free. Raise, so that you're called again.",
     )
     for app in late:
         app.delete()
-        has_gone(app, when=f"{app}, which never had a record, was deleted", hint="Nothing is there to be removed.")
+        has_gone(app, when=f"{app}, which never had a record, was deleted", hint="There's nothing to remove.")
     got = [record_owner(outside, each) for each in (host, theirs, by_hand)]
     expect(got, want, when="these three WebApps were deleted again; the owners of the records", hint=hint)
     outside.records[host] = {"owner": "someone else"}
@@ -566,7 +580,7 @@ def test_records_of_others_are_left_alone(operator, namespace, outside):
         record_owner(outside, host),
         "someone else",
         when="someone else took over a WebApp's host, and the WebApp was deleted; the owner of the record",
-        hint=f"{hint} That you made it once doesn't make it yours now.",
+        hint=f"{hint} Having made it once doesn't make it yours now.",
     )
     left = {each: outside.records.get(each, "gone") for each in foreign}
     expect(left, foreign, when="there were records of other tools; these records in the end", hint=hint)
@@ -622,7 +636,7 @@ def test_a_namesake_is_another_webapp(operator, other_namespace, outside):
         {"of the one that stayed": hosts_of(outside, stayed), "of the one that went": hosts_of(outside, gone)},
         {"of the one that stayed": [stayed.spec["register"]], "of the one that went": []},
         when=f"{stayed} was in two namespaces, and one of them was deleted; the hosts that are registered",
-        hint="The uid says whose record it is. A name says nothing without its namespace.",
+        hint="The uid says whose record it is. A name alone, without its namespace, doesn't.",
     )
 
 
@@ -637,5 +651,5 @@ def test_at_rest_nothing_is_written(operator, namespace, outside):
         changes(outside, since),
         [],
         when="everything was as it should be, and the WebApp was touched; what the outside service was asked to change",
-        hint="Look at what is registered, and write only if it is not what you want.",
+        hint="Look at what is registered, and write only if it isn't what you want.",
     )

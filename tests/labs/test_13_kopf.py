@@ -139,8 +139,8 @@ def test_what_happened_while_it_was_down(operator, namespace, recorder):
     namespace.patch("Deployment", child(other, "Deployment"), {"spec": {"replicas": 2}})
     operator.start()
     hint = (
-        "The spec is what it was when kopf last looked, so on.create and on.update are not called. "
-        "@kopf.on.resume is, for every object, whether or not anything has changed."
+        "The spec is what it was when kopf last looked, so on.create and on.update aren't called. @kopf.on.resume is, "
+        "for every object, changed or not."
     )
     down = "while the operator was down"
     served(app, when=f"{down}, replicas went from 3 to 2 and back, and the Deployment was deleted", hint=hint)
@@ -227,8 +227,8 @@ def test_a_service_in_trouble_is_asked_again(operator, namespace, outside):
         lambda: sum(pause >= 0.3 for pause in pauses(outside.requests, until=time.monotonic())) >= 2,
         within=SOON,
         when=when,
-        expected="attempts at a decent pace: two pauses of 0.3 s at least",
-        hint="A delay of nothing is a hot loop.",
+        expected="attempts with pauses between them, at least two of 0.3 s",
+        hint="Without a delay, this is a hot loop.",
         seen=lambda: f"{len(outside.requests)} requests",
     )
     outside.heal()
@@ -266,13 +266,13 @@ def test_a_refusal_is_final_until_the_spec_changes(operator, namespace, outside)
         when="two hosts were refused, with 422 and with 400; meanwhile another WebApp, whose host was answered with "
         "503, was tried again twice",
         expected="the refused ones are left alone until their spec changes",
-        hint="The answer will be the same tomorrow: raise kopf.PermanentError.",
+        hint="Tomorrow the answer will be the same, so raise kopf.PermanentError.",
     )
     for bad, app in apps.items():
         good = new_host()
         app.edit(register=good)
         when = f"{bad} was refused with {refused[bad]}, then the host was changed in the spec"
-        has_record(outside, app, good, when=when, hint="A new spec, a new try.")
+        has_record(outside, app, good, when=when, hint="A new spec gets a new try.")
 
 
 @check(points=3, section="deletion", incident="nolar/kopf#932")
@@ -372,7 +372,8 @@ def test_two_copies_make_one_of_each(operator, namespace, recorder):
         {kind: len(namespace.owned(kind, app)) for kind in CHILDREN},
         dict.fromkeys(CHILDREN, 1),
         when="two copies of the operator had come to rest",
-        hint="Both looked, and neither saw one. With a name made from the WebApp's, the server refuses the second.",
+        hint="Both looked, and neither saw a child. If the name is made from the WebApp's, the server refuses the "
+        "second one.",
     )
 
 
@@ -468,7 +469,8 @@ def test_a_crash_after_each_write(operator, namespace, recorder):
         served(
             app,
             when=f"the operator was killed right after write {number} for a new WebApp and started again",
-            hint="kopf calls the handler again, as it had not finished. What it made before is there: look first.",
+            hint="kopf calls the handler again, since it hadn't finished. What it made before still exists, so look "
+            "first.",
         )
 
 
@@ -492,7 +494,7 @@ def test_any_other_failure_passes(operator, namespace, outside):
         within=3 * SOON,
         when="the outside service refused four hosts with 401, 403, 404 and 429, and did not answer about a fifth",
         expected="each of them is asked for again, every few seconds",
-        hint="Only 400 and 422 speak about the request itself. Everything else can pass while no object changes, so "
+        hint="Only 400 and 422 are about the request itself. Everything else can pass while no object changes, so "
         "raise kopf.TemporaryError(…, delay=…).",
         seen=lambda: requests_seen(outside),
     )
@@ -530,8 +532,8 @@ def test_the_old_record_goes(operator, namespace, outside, recorder):
             within=2 * SOON,
             when=when,
             expected="its record is removed",
-            hint="A filter that asks only for `register` stops calling when `register` goes. Whether there may be a "
-            "record is noted on the WebApp: let the filter look at that note as well.",
+            hint="A filter that asks only for `register` stops calling when `register` goes. The WebApp carries a "
+            "note that there may be a record. Let the filter look at that note as well.",
             seen=lambda: requests_seen(outside),
         )
 

@@ -31,7 +31,9 @@ from converge.testing.waits.deadlines import scaled
 from converge.testing.waits.idle import rolled_out
 
 ORPHAN = "The volumes and the password that opens them belong together: both stay, or both go."
-FORGOTTEN = "Whose owner reference does each claim carry? A StatefulSet sees to those of Pods that run, and no others."
+FORGOTTEN = (
+    "Whose owner reference does each claim carry? A StatefulSet sees to those of Pods that run, and to no others."
+)
 
 
 @pytest.fixture(autouse=True)
@@ -46,7 +48,7 @@ def as_wished(db, *, when, hint):
 
 
 def made(operator, namespace, **spec):
-    """A Database whose children are there; without a server, if nothing else is said, because servers take time."""
+    """A Database whose children are there; without a server by default, because servers take time."""
     if not operator.running:
         operator.start()
     db = namespace.database(**{"replicas": 0, **spec})
@@ -97,13 +99,13 @@ def test_the_children_appear(operator, namespace):
             when=f"{db} and {other} were created",
             expected="a password for each of them",
             got=f"both have {one!r}",
-            hint="Make the password with `secrets`, not from something that anybody can know.",
+            hint="Make the password with `secrets`, not from something that anyone can know.",
         )
     expect(
         username(db),
         "postgres",
         when=f"`username` in the Secret of {db} was read",
-        hint="A client needs both, and this is the name that the image gives to its first user.",
+        hint="A client needs both, and the image gives this name to its first user.",
     )
     expect(
         one in json.dumps(stateful_set_of(db)),
@@ -123,7 +125,7 @@ def test_each_server_has_a_name_of_its_own(operator, namespace):
         live["spec"].get("serviceName"),
         db.name,
         when="the StatefulSet's serviceName was read",
-        hint="Only with it do the Pods get names of their own in DNS. It cannot be added later.",
+        hint="Without it the Pods don't get their own names in DNS, and it can't be added later.",
     )
     labels, wanted = live["spec"]["template"]["metadata"].get("labels", {}), service["spec"].get("selector", {})
     expect(
@@ -154,8 +156,8 @@ def test_the_spec_reaches_the_children(operator, namespace):
         namespace.get("StatefulSet", db.name)["spec"]["template"],
         template,
         when="only the number of servers was changed; the template of their Pods",
-        hint="Another template means that every server is started again. Let the checksum in it be of the ConfigMap, "
-        "and of nothing else.",
+        hint="A changed template restarts every server. Compute the checksum in it from the ConfigMap, and from "
+        "nothing else.",
     )
     hint = "Available says that the server runs."
     reports(db, within=start_time(db), when="a server was asked for", hint=hint, Available="True")
@@ -166,9 +168,9 @@ def test_the_spec_reaches_the_children(operator, namespace):
         fail(
             when="the parameter work_mem was changed from 4MB to 64MB, and the ConfigMap says so",
             expected="a new Pod, which reads it",
-            got=f"the Pod of before: {before}",
-            hint="A server reads its parameters when it starts. Put a checksum of them into the Pod's template, "
-            "so that other parameters are another Pod.",
+            got=f"the earlier Pod: {before}",
+            hint="A server reads its parameters when it starts. Put a checksum of them into the Pod's template, so "
+            "that new parameters mean a new Pod.",
         )
 
 
@@ -184,7 +186,7 @@ def test_the_password_is_made_once(operator, namespace):
             fail(
                 when=when,
                 expected="the password is the one that was made first",
-                got="another one, with which no one gets into the database any more",
+                got="another one, with which no one gets into the database anymore",
                 hint="The server takes the password once, when its files are made. Make one only if there is no "
                 "Secret, and never write to one that is there.",
             )
@@ -202,8 +204,8 @@ def test_the_password_is_made_once(operator, namespace):
         stateful_set_of(db)["spec"]["template"],
         template,
         when="the operator was started again, the version changed and changed back; the template of the Pods",
-        hint="What the template says must follow from the spec and the ConfigMap alone: Python's hash() is another in "
-        "every process, and a new template restarts every server.",
+        hint="What the template says must follow from the spec and the ConfigMap alone: Python's hash() differs from "
+        "process to process, and a new template restarts every server.",
     )
     stays("the operator was started again, and the version was changed")
     expect(
@@ -226,7 +228,7 @@ def test_the_secret_comes_first(operator, namespace, recorder):
             lambda: refusal.fired or stateful_set_of(db),  # noqa: B023 - asked right here
             when=f"{db} was created",
             expected=f"the operator tries to make the {kind}",
-            hint="The first thing to make is what the others need.",
+            hint="Make first what the others need.",
         )
         quiet(operator)
         if stateful_set_of(db):
@@ -235,10 +237,10 @@ def test_the_secret_comes_first(operator, namespace, recorder):
                 expected=f"no StatefulSet: its Pods could not start without the {kind}",
                 got=f"StatefulSet {db.name} is there, the {kind} is not",
                 seen=[str(each) for each in recorder.since(mark).writes()[:6]],
-                hint=f"Make the {kind} first, and let an error end the pass: the next one begins at the beginning.",
+                hint=f"Make the {kind} first, and let an error end the pass. The next one starts from the top.",
             )
         refusal.remove()
-        hint = "What has failed is tried again, from the beginning."
+        hint = "After a failure, the pass runs again from the top."
         as_wished(db, when=f"the API server took {kind}s again", hint=hint)
 
 
@@ -326,14 +328,14 @@ def test_storage_cannot_change_and_the_rest_can(operator, namespace, recorder):
             "The server refuses a StatefulSet with other volumeClaimTemplates as a whole: send it those that are there."
         )
         as_wished(db, when=f"{words} and the version were changed in one edit", hint=hint)
-        hint = f"Say in Degraded that {words} cannot change; a wish that is dropped in silence looks like a bug."
+        hint = f"Say in Degraded that {words} cannot change. If you drop a request silently, it looks like a bug."
         reports(db, when=f"{words} was changed", hint=hint, Degraded="True", Available="True", Progressing="False")
         if "storage" not in (message := db.condition("Degraded")["message"]):
             fail(when=f"{words} was changed", expected="a message that names storage", got=repr(message), hint=hint)
     mark = operator.settle()
     operator.settle()
     written = [str(each) for each in recorder.since(mark).writes() if each.resource != "events"]
-    hint = "Trying again changes nothing: the answer is the same until the spec is another."
+    hint = "Trying again changes nothing: the answer stays the same until the spec changes."
     expect(written, [], when="the change had been refused, and nothing was touched", hint=hint)
     live = stateful_set_of(db)
     sizes = [each["spec"]["resources"]["requests"]["storage"] for each in live["spec"]["volumeClaimTemplates"]]
@@ -380,7 +382,7 @@ def test_the_secret_of_a_stranger_is_left_alone(operator, namespace):
         said if "secret" not in said.lower() else "it names the Secret",
         "it names the Secret",
         when=f"{when}; the message of Degraded",
-        hint="Say what is in the way: its user has to know which object to look at.",
+        hint="Say what's in the way: the user has to know which object to look at.",
     )
     hint = "Any name can be taken. Then the status is blocked(…), and you look again soon."
     reports(blocked, when=f"a Service {second} was there before {blocked}", hint=hint, Degraded="True")
@@ -391,14 +393,16 @@ def test_the_secret_of_a_stranger_is_left_alone(operator, namespace):
         namespace.get("StatefulSet", third)["spec"],
         statefulset["spec"],
         when=f"{when}; its spec",
-        hint="It is not yours: leave it alone.",
+        hint="It isn't yours, so leave it alone.",
     )
     now = namespace.get("Service", second)["spec"]
-    expect(now, service["spec"], when="the stranger's Service was read again", hint="It is not yours: leave it alone.")
+    expect(
+        now, service["spec"], when="the stranger's Service was read again", hint="It isn't yours, so leave it alone."
+    )
     now = stored(credentials_of(db))
-    expect(now, stored(before), when="the stranger's Secret was read again", hint="Not even a label: it is not yours.")
+    expect(now, stored(before), when="the stranger's Secret was read again", hint="Not even a label: it isn't yours.")
     if namespace.get("StatefulSet", name):
-        hint = "Its author knows the password. Without a Secret of your own, make no StatefulSet."
+        hint = "The person who made it knows the password. Without a Secret of your own, don't make a StatefulSet."
         fail(when="only a stranger's Secret was there", expected="no StatefulSet", got=f"StatefulSet {name}", hint=hint)
     namespace.delete("Secret", f"{name}-credentials")
     namespace.delete("Service", second)
@@ -624,7 +628,8 @@ def test_other_owners_of_a_secret_count(operator, namespace, recorder):
         labelled_secret(namespace, each, owner)
         namespace.database(name=each, replicas=0, deletionPolicy="Delete")
     hint = (
-        "Labels do not outrank a controller, and a uid says which one: if another object controls it, it's not yours."
+        "Labels do not outrank a controller, and the uid says which object that is. If another object controls the "
+        "Secret, it isn't yours."
     )
     for each, (words, owner) in controllers.items():
         when = f"the Secret {each}-credentials, with the operator's labels, was there first, and {words} controls it"
@@ -683,7 +688,7 @@ def test_a_similar_name_is_another_database(operator, namespace):
         {name: "going" if "deletionTimestamp" in now[name] else "there" for name in volumes if name in now},
         dict.fromkeys(volumes, "there"),
         when=f"{other}, which has no server, was created and deleted next to {db}: the volumes of {db}",
-        hint="data-shop-eu-0 is not a claim of shop. The labels of a claim say whose it is.",
+        hint="data-shop-eu-0 is not a claim of shop. A claim's labels say whose it is.",
     )
     owners = [each["name"] for name in volumes for each in now[name].get("ownerReferences", [])]
     expect(owners, [], when=f"the owners of the volumes of {db}, which has Retain", hint=FORGOTTEN)

@@ -66,7 +66,7 @@ def running(operator, namespace, **spec):
     """A WebApp that matches its spec, under an operator at rest."""
     if not operator.running:
         operator.start()
-    hint = "What worked on a good day has to go on working."
+    hint = "What worked before has to keep working."
     app = webapps.running(operator, namespace, until=converged, hint=hint, **spec)
     operator.settle()
     return app
@@ -84,7 +84,7 @@ def test_killed_after_each_write(operator, namespace):
         make=one_pod(namespace),
         wrong=wrong,
         within=SOON,
-        hint="The next life begins in the middle. Which child is made only in the same pass as another one?",
+        hint="The next process starts in the middle. Which child is made only in the same pass as another one?",
     )
     attacks.fault_at_every_request(
         operator,
@@ -108,7 +108,7 @@ def test_a_child_that_is_missing_alone_is_made(operator, namespace, other_namesp
             kind,
             within=SOON,
             when="all else was left as it is",
-            hint="A state between two writes can be reached by other ways than a crash. Look at each child by itself.",
+            hint="A crash isn't the only way to get a state between two writes. Look at each child by itself.",
         )
     converged(app, when="the children were deleted, one after the other", hint="Make them as the spec says.")
     attacks.heals_drift(
@@ -135,7 +135,7 @@ def test_changed_while_it_was_down(operator, namespace):
         wrong=lambda: wrong(app),
         what="the sidecar was taken out of the spec, and the image was changed,",
         within=SOON,
-        hint="No one was there to see the change. What does the operator remember, and from when?",
+        hint="No one was there to see the change. What does the operator remember, and since when?",
     )
     attacks.zero_writes_at_rest(operator, app, hint="The fix costs too much: nothing has changed.")
 
@@ -150,7 +150,7 @@ def test_killed_before_it_has_acted(operator, namespace, recorder):
         lambda: killed.fired and not operator.running,
         when="the sidecar was taken out of the spec",
         expected="the operator changes the Deployment",
-        hint="What worked on a good day has to go on working.",
+        hint="What worked before has to keep working.",
     )
     operator.start()
     converged(
@@ -166,7 +166,7 @@ def test_what_is_taken_out_of_the_spec_goes(operator, namespace):
     """A label taken out of the spec goes, and so does the old port; what others added stays."""
     app = running(operator, namespace, labels={"keep": "a", "drop": "b"}, port=8080)
     app.edit(labels={"drop": None}, port=9090)
-    hint = "A patch that names what you want says nothing of what you no longer want."
+    hint = "A patch that names what you want says nothing about what you no longer want."
     converged(app, when="in one edit, a label was taken out of the spec and the port was changed", hint=hint)
     operator.settle()
     left = {
@@ -222,7 +222,7 @@ def test_a_write_in_between_is_not_lost(operator, namespace, second_writer):
         {type: "kept" if same else "new" for type, same in kept.items()},
         {"Available": "new", "Degraded": "kept"},
         when="Available became False, Degraded stayed False; the lastTransitionTime of each",
-        hint="The time of a condition is that of its last change from True to False or back.",
+        hint="A condition's time says when it last changed from True to False or back.",
     )
 
 
@@ -244,7 +244,7 @@ def test_an_old_cache_destroys_nothing(operator, namespace):
         [],
         within=SOON,
         when="the operator was stopped, a WebApp was deleted, and the operator was started; children that are left",
-        hint="No one was there to see the deletion. Owner references need no one to.",
+        hint="No one was there to see the deletion. With owner references, no one has to be.",
     )
     attacks.old_deletion_destroys_nothing(operator, make=one_pod(namespace), wrong=wrong, children=CHILDREN)
 
@@ -264,14 +264,16 @@ def children_go_first(operator, app):
             made(),
             [],
             when=f"{app} was being deleted, and its children were gone; what the operator made for it",
-            hint="What has a deletionTimestamp gets nothing more: the garbage collector would have to remove it again.",
+            hint="Make nothing for an object with a deletionTimestamp: the garbage collector would have to remove it "
+            "again.",
         )
 
     eventually(
         lambda: [] if made() else children_of(app),
         [],
         when=f"{app} was deleted in the foreground, and someone else's finalizer held it; children that are left",
-        hint="An ownerReference with controller: true lets the garbage collector do this; what it cannot see is yours.",
+        hint="An ownerReference with controller: true lets the garbage collector do this. What it can't see is up to "
+        "you.",
     )
     makes_nothing()
     operator.settle()
@@ -280,7 +282,8 @@ def children_go_first(operator, app):
         children_of(app),
         [],
         when=f"{app} was being deleted, its children were gone, and the operator came to rest; children it has now",
-        hint="What has a deletionTimestamp gets nothing more: the garbage collector would have to remove it again.",
+        hint="Make nothing for an object with a deletionTimestamp: the garbage collector would have to remove it "
+        "again.",
     )
     namespace.patch("WebApp", app.name, {"metadata": {"finalizers": None}})
     eventually(app.now, None, when=f"the finalizer was removed from {app}", expected="it goes")
@@ -295,5 +298,5 @@ def test_every_path_ends_where_a_fresh_start_ends(operator, namespace):
         make=one_pod(namespace),
         fields=FIELDS,
         children=CHILDREN,
-        hint="Compare the two: what is left over was asked for by an older spec.",
+        hint="Compare the two: an older spec asked for what is left over.",
     )

@@ -74,7 +74,7 @@ def deploy(namespace, manifest, kinds):
         named = each["metadata"].get("namespace", namespace.name)
         body = {**each, "metadata": {**each["metadata"], "namespace": namespace.name}}
         when = f"{each['kind']} {each['metadata']['name']} of manifest.yaml was applied"
-        hint = "Leave the namespace out: kubectl apply -n says it."
+        hint = "Leave the namespace out: kubectl apply -n sets it."
         expect(named, namespace.name, when=f"{when}; its namespace", hint=hint)
         try:
             namespace.client.create(body)
@@ -93,7 +93,7 @@ def kubeconfig(manifest, admin, namespace, recorder, tmp_path):
         True,
         expected="an account of the manifest",
         when="serviceAccountName of the Deployment's Pods was looked for among the ServiceAccounts of the manifest",
-        hint="A Pod that names no account runs as `default`, which may do nothing.",
+        hint="A Pod that doesn't name an account runs as `default`, which has no rights.",
         seen=[f"serviceAccountName: {account}", f"ServiceAccounts: {accounts}"],
     )
     named = [rule for rule in rules_of(manifest) if "resourceNames" not in rule]
@@ -205,7 +205,7 @@ def test_the_manifest_fits_together(namespace, manifest):
         number >= 2,
         True,
         expected="at least two replicas",
-        when=f"replicas of the Deployment is {number}; is one in reserve?",
+        when=f"replicas of the Deployment is {number}; is there one in reserve?",
         hint="Two will do.",
     )
 
@@ -226,14 +226,14 @@ def test_no_right_is_a_wildcard(manifest):
         wild,
         [],
         when="the rules of the Role were read; those with a `*`",
-        hint="A wildcard also grants what is invented next year. Name what you use.",
+        hint="A wildcard also grants what is invented next year. Name the rights that you use.",
     )
     expect(
         bool(rights_granted(manifest)),
         True,
         expected="at least one right",
         when="rights were looked for in the Role",
-        hint="Without any it can do nothing.",
+        hint="Without any rights it can't do anything.",
     )
 
 
@@ -271,7 +271,7 @@ def test_probes_and_metrics_answer(manifest, replicas, namespace):
             hint="port=… makes the Manager serve /healthz, /readyz and /metrics.",
         )
     different = paths["livenessProbe"] != paths["readinessProbe"]
-    hint = "Alive is another question than ready: restarting what is not ready yet makes it start over and over."
+    hint = "Alive and ready are different questions. If you restart what isn't ready yet, it starts over and over."
     expect(different, True, expected="two paths", when=f"the paths of the two probes were compared: {paths}", hint=hint)
     if sys.platform == "linux":  # elsewhere there is only one loopback address
         expect(
@@ -308,7 +308,8 @@ def test_it_is_ready_when_it_has_seen_everything(manifest, replicas, recorder):
         {"alive": alive, "ready": "yes" if ready == 200 else "no"},
         {"alive": 200, "ready": "no"},
         when=f"the list of WebApps was slow, and {paths} were asked meanwhile",
-        hint="Liveness asks whether the process answers; readiness, whether its caches are filled. Do not mix them up.",
+        hint="Liveness asks whether the process answers. Readiness asks whether its caches are filled. Don't mix "
+        "them up.",
         seen=f"its readiness probe was answered with {ready}",
     )
     slow.remove()
@@ -316,7 +317,7 @@ def test_it_is_ready_when_it_has_seen_everything(manifest, replicas, recorder):
         lambda: [get(each, paths[1])[0] for each in (first, second)],
         [200, 200],
         when="all lists had been answered; readiness of the leader, and of the replica that waits",
-        hint="A replica that waits for the Lease is ready, or no rollout of the operator would ever end.",
+        hint="A replica that waits for the Lease has to be ready. Otherwise no rollout of the operator would ever end.",
     )
 
 
@@ -386,7 +387,7 @@ def test_a_dead_leader_is_replaced(replicas, namespace):
         app,
         within=12,
         when="the leader was killed, with LEASE_SECONDS=2, and a WebApp was created",
-        hint="LEASE_SECONDS is the lease_duration: how long the others wait for a leader that has fallen silent.",
+        hint="LEASE_SECONDS is the lease_duration: how long the others wait for a leader that has gone silent.",
     )
 
 
@@ -413,7 +414,7 @@ def test_a_leader_that_slept_does_not_act(replicas, namespace):
         until=lambda: not first.running or leases_taken(first, mark),
         within=4,
         when="a leader hung for longer than its Lease, another took over, a WebApp was changed, and the first woke up",
-        expected="it writes nothing, before it holds the Lease again",
+        expected="it writes nothing until it holds the Lease again",
         hint="Between two renewals a leader must stop by itself: renew_deadline is shorter than lease_duration, and "
         "the manager asks the election before each pass.",
     )
@@ -432,7 +433,7 @@ def test_a_leader_that_slept_does_not_act(replicas, namespace):
         expected="what RuntimeProblem says: it lost the lease",
         when=f"{woke}; the end of its output",
         seen=first.printed() or "it printed nothing",
-        hint="Print the problem: the log of a Pod that ended is all that people have.",
+        hint="Print the problem: once a Pod has ended, its log is all that people have.",
     )
 
 
@@ -527,8 +528,8 @@ def test_it_has_exactly_the_rights_that_it_uses(replicas, manifest, namespace, o
         [],
         when="two replicas ran; WebApps were created, changed, repaired and deleted, one with a name that was taken; "
         "what the server refused",
-        hint="The message names verb, resource and API group: that is a line of the Role. An apply needs patch, and "
-        "create as well where nothing is yet.",
+        hint="The message names the verb, the resource and the API group: that's a line of the Role. An apply needs "
+        "patch, and also create where the object doesn't exist yet.",
     )
     seen = [each for recorder in recorders for each in recorder.requests]
     used, may, now_and_then = rights_used(seen), rights_granted(manifest), rights_used_at_times(seen)
@@ -538,7 +539,7 @@ def test_it_has_exactly_the_rights_that_it_uses(replicas, manifest, namespace, o
         {"used and not granted": [], "granted and never used": []},
         when="the same was done; the requests that the recorder saw were compared with the rules of the Role",
         hint="An unused right helps only someone who has stolen the account's token. A right that you use and don't "
-        "have works by luck: blockOwnerDeletion asks for update of webapps/finalizers where that is enforced.",
+        "have works by luck: where it's enforced, blockOwnerDeletion needs update on webapps/finalizers.",
     )
     leases = [rule for rule in rules_of(manifest) if "leases" in rule["resources"] and not rule.get("resourceNames")]
     expect(
@@ -555,7 +556,7 @@ def test_it_has_exactly_the_rights_that_it_uses(replicas, manifest, namespace, o
         sorted(named),
         sorted(lease["metadata"]["name"] for lease in namespace.list("Lease")),
         when="resourceNames of the rules about Leases were compared with the Leases that the operator wrote",
-        hint="Each further name lets a stolen token end another operator's election.",
+        hint="With every other name, a stolen token can end another operator's election.",
     )
 
 
@@ -591,7 +592,8 @@ def test_the_pod_may_run_where_the_rules_are_strict(manifest, namespace):
         sorted({"cpu", "memory"} & asked.keys()),
         ["cpu", "memory"],
         when="resources.requests of the container was read",
-        hint="Without requests the scheduler thinks that it needs nothing, and it is the first to be evicted.",
+        hint="Without requests, the scheduler thinks that the Pod needs nothing, and the Pod is the first to be "
+        "evicted.",
     )
     expect(
         (container.get("securityContext") or {}).get("readOnlyRootFilesystem", False),
@@ -605,7 +607,7 @@ def test_the_pod_may_run_where_the_rules_are_strict(manifest, namespace):
         True,
         expected="more than 10 seconds",
         when=f"terminationGracePeriodSeconds is {grace}; is that more than the ten seconds of a pass in hand?",
-        hint="When it is over the kubelet kills, and the Lease is not given back.",
+        hint="When that time is over, the kubelet kills the process, and the Lease isn't given back.",
     )
 
 
@@ -623,7 +625,7 @@ def test_the_image_is_as_small_a_target_as_it_can_be(submission, manifest):
         True,
         expected="a version or a digest",
         when=f"the base image was read: {base or 'there is none'}",
-        hint="`latest`, the default, is another image every month. Name a version.",
+        hint="`latest`, the default, is a different image every month. Name a version.",
     )
     users = [rest.partition(":")[0] for word, rest in steps if word == "USER"]
     contexts = [
@@ -635,7 +637,7 @@ def test_the_image_is_as_small_a_target_as_it_can_be(submission, manifest):
         True,
         expected="the number of a user that is not root",
         when=f"USER of the image, and runAsUser of the Pod, were read: {numbers or 'neither is there'}",
-        hint="A number that is not 0: of a name the kubelet cannot tell whether it is root, and refuses.",
+        hint="Use a number other than 0. The kubelet can't tell whether a name is root, so it refuses names.",
     )
     said = container_of(manifest).get("command")
     starts = {word: words(rest) or rest for word, rest in steps if word in ("ENTRYPOINT", "CMD")}
@@ -645,15 +647,15 @@ def test_the_image_is_as_small_a_target_as_it_can_be(submission, manifest):
         True,
         expected="a list of words",
         when=f"how the program is started was read: {start or 'nothing says it'}",
-        hint='Written as a list, ["python", "ship.py"], it is started directly. Written as a line it is a child of a '
-        "shell, which gets SIGTERM and keeps it to itself.",
+        hint='Written as a list, ["python", "ship.py"], the program is started directly. Written as a line, it is a '
+        "child of a shell, which gets SIGTERM and doesn't pass it on.",
     )
     shell = re.search(r"(^|/)(a|ba|da|z)?sh$", str(start[0])) and not any("exec " in str(word) for word in start)
     expect(
         "a shell" if shell else "the program",
         "the program",
         when=f"how the program is started was read: {start}; what starts first",
-        hint="A shell as the first word is a shell in between, also in a list. Start the program itself.",
+        hint="A shell as the first word is still a shell in between, even in a list. Start the program itself.",
     )
     copied = any(
         "ship.py" in rest or submission.name in rest or re.search(r"(^| )\.(/)? ", rest)
@@ -665,7 +667,7 @@ def test_the_image_is_as_small_a_target_as_it_can_be(submission, manifest):
         True,
         expected="ship.py is copied into the image",
         when="COPY of ship.py was looked for",
-        hint="The program has to get into the image.",
+        hint="The program has to be in the image.",
     )
 
 

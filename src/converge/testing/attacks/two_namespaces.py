@@ -12,7 +12,8 @@ from converge.testing.verdicts.failure import Failure
 from converge.testing.waits.waiting import eventually
 
 HINT_NAMESPACE = (
-    "A name says which object only together with a namespace. Pass the namespace in every request, and in every key."
+    "A name identifies an object only together with its namespace. Pass the namespace in every request, and in every "
+    "key."
 )
 
 HINT_UID = "An object of the same name is another object, with another uid. Remember nothing by name from pass to pass."
