@@ -14,7 +14,7 @@ from converge.grader.checks.webapps import (
     makes_nothing_while_deleted,
     uid_of,
 )
-from converge.recorder import reads
+from converge.recorder import reads, writes
 from converge.testing import attacks
 from converge.testing.attacks.until_right import fail_unless_right
 from converge.testing.waits.deadlines import scaled
@@ -109,6 +109,12 @@ def test_it_waits_for_its_secret(operator, namespace, outside):
         hint="No event calls you when a Secret appears: return a time after which you want to look again.",
     )
     says(app, "True", when="the Secret was there", hint="What was False must become True again.")
+    namespace.delete("Secret", secret)
+    late = webapp(namespace, dependsOnSecret=secret)
+    when = f"Secret {secret} was deleted again, and then another WebApp was created that depends on it"
+    forgets = "A Secret that was there once may be gone. Look for it in each pass, and remember nothing."
+    says(late, "False", when=when, hint=forgets, naming=secret)
+    expect(deployment_of(late), None, when=when, hint=forgets)
 
 
 @check(points=2, section="later", incident="FoundationDB/fdb-kubernetes-operator#114")
@@ -311,13 +317,13 @@ def test_failures_grow_rarer_up_to_a_cap(operator, namespace, outside):
 @check(points=3, section="failed")
 def test_success_forgets(operator, namespace, outside):
     """After a success, the first delay is short again."""
-    times = configure(operator, period=0.3, base=0.2, cap=2.4)
+    times = configure(operator, period=0.3, base=0.1, cap=1.0)
     base, cap = times["BACKOFF_BASE"], times["BACKOFF_CAP"]
     app = webapp(namespace, register=new_host())
     outside.fail(503)
     operator.start()
     when = "the service answered every request with 503"
-    eventually(lambda: len(about(outside, app)) >= 5, within=2 * SOON, when=when, expected="five tries")
+    eventually(lambda: len(about(outside, app)) >= 5, within=SOON, when=when, expected="five tries")
     outside.heal()
     is_registered(outside, app, when="the service worked again", hint="Raise what failed, so that it is tried again.")
     says(app, "True", when="the service worked again", hint="What was False must become True again.")
@@ -346,16 +352,29 @@ def test_success_forgets(operator, namespace, outside):
 
 
 @check(points=3, section="failed-for-good", incident="crossplane/crossplane-runtime#857")
-def test_what_is_refused_for_good_is_not_tried_again(operator, namespace, outside):
+def test_what_is_refused_for_good_is_not_tried_again(operator, namespace, outside, recorder):
     """A host that the service refuses for good is reported, not tried again, and registered once the spec is fixed."""
-    configure(operator, period=0.3, cap=0.3)
+    configure(operator, period=0.3, cap=0.1)
     host, malformed = new_host(below="invalid"), new_host()
     outside.fail(400, host=malformed, method="PUT")
     app, clock = webapp(namespace, register=host), webapp(namespace, register=new_host())
     other = webapp(namespace, register=malformed)
+    refused = recorder.fail(writes("WebApp", name=app.name), status=500, times=None)
     operator.start()
     when = f"register was {host}, which the API server takes and the service refuses with 422"
-    says(app, "False", when=when, hint="What only the operator can see belongs in a condition.", naming=host)
+    unsaid = (
+        "If the report fails, let that error out, and the pass is run again: a user can't read what wasn't written."
+    )
+    eventually(
+        lambda: len(refused.fired) >= 8,  # more than the events of a new WebApp and its children bring about
+        within=SOON,
+        when=f"{when}, and every write of the status was answered 500",
+        expected="the report is tried again and again",
+        hint=unsaid,
+        seen=lambda: f"{len(refused.fired)} tries",
+    )
+    refused.remove()
+    says(app, "False", when=f"{when}, and the status could be written again", hint=unsaid, naming=host)
     also = f"register was {malformed}, which the service refuses with 400"
     says(other, "False", when=also, hint="What only the operator can see belongs in a condition.", naming=malformed)
     is_registered(outside, clock, when="another WebApp had a good host", hint="One has nothing to do with the other.")
@@ -536,7 +555,7 @@ def test_namesakes_in_two_namespaces(operator, namespace, other_namespace, outsi
 def test_what_its_children_go_through(operator, namespace, outside):
     """A deleted child comes back at once, without a period; while the WebApp is being deleted, none is made."""
     configure(operator, period=30)
-    app = webapp(namespace)
+    app = webapp(namespace, register=new_host())
     operator.start()
     says(app, "True", when="a WebApp was created", hint="Done is an answer: say() it.")
     for kind in CHILDREN:
@@ -550,8 +569,19 @@ def test_what_its_children_go_through(operator, namespace, outside):
             expected=f"another {kind} {app.name}",
             hint="Done means: until something changes. The watches on your children tell you when one does.",
         )
-    makes_nothing_while_deleted(
-        operator,
-        app,
-        hint="A WebApp with a metadata.deletionTimestamp is on its way out: what you make for it now is in the way.",
+    hint = "A WebApp with a metadata.deletionTimestamp is on its way out: what you make for it now is in the way."
+    before = []
+
+    def lose_the_record():
+        outside.records.clear()
+        before.append(len(outside.requests))
+
+    makes_nothing_while_deleted(operator, app, hint=hint, once_it_is=lose_the_record)
+    made = [each.path for each in about(outside, app, before[0]) if each.method == "PUT"]
+    expect(
+        made,
+        [],
+        when=f"{app} was being deleted, held by someone else's finalizer, and its record was removed at the service; "
+        "the records that were made since then",
+        hint=hint,
     )
