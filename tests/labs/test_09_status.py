@@ -465,7 +465,7 @@ def test_a_failed_rollout_is_degraded(operator, namespace):
     )
 
 
-@check(points=2, section="conditions")
+@check(points=2, section="conditions", timeout=60)
 def test_a_taken_name_is_degraded(operator, namespace):
     """If the name of a child is taken, the WebApp is Degraded, with a message that names the child's kind."""
     lost = running(operator, namespace)
@@ -583,8 +583,14 @@ def test_an_event_tells_people(operator, namespace, recorder):
         eventually(lambda since=since: datetime.now(UTC) > parsed(since) + timedelta(seconds=1.1))  # whole seconds
         if last := number == len(flips):  # the Event and the status are two writes: between them it dies
             recorder.kill_after(writes(), nth=1, kill=operator.crash)
+        if down := number == 1:
+            operator.stop()
         namespace.patch("Deployment", app.name, {"spec": {"minReadySeconds": seconds}})
         when = f"minReadySeconds of the Deployment was set to {seconds}, so Available became {status}"
+        if down:
+            eventually(lambda: not rolled_out(deployment_of(app)))
+            operator.start()
+            when += ", while the operator was down"
         if last:
             eventually(lambda: not operator.running, when=when, expected="a write", hint=hint)
             operator.start()
@@ -597,6 +603,8 @@ def test_an_event_tells_people(operator, namespace, recorder):
             hint="Make the Event before you write the status: the next pass finds the status as it was, and makes it "
             "again."
             if last
+            else f"{hint} Whether it changes, the status of the WebApp says: this process may have been started since."
+            if down
             else f"{hint} EventRecorder is silent when it hears the same words again: say what differs.",
             seen=lambda: [f"Event {each['reason']}: {each['message']}" for each in events_about(app)],
         )
