@@ -208,9 +208,9 @@ def test_at_rest_nothing_is_written(operator, namespace):
 @check(points=2, section="a-builder-without-a-past", incident="keycloak/keycloak#21015")
 def test_two_webapps_do_not_touch_each_other(operator, namespace):
     """Two WebApps in one namespace share neither children nor Pods, and a copy under another name isn't a child."""
+    attacks.many_at_once(operator, make=lambda: namespace.webapp(replicas=0), wrong=wrong)
     labels = {"team": namespace.new_name()}  # equal labels must not make two WebApps one
     mine, other = namespace.webapp(labels=labels), namespace.webapp(labels=labels)
-    operator.start()
     pairs = [both(app, when="two WebApps were created") for app in (mine, other)]
     for (deployment, service), (foreign, _) in (pairs, pairs[::-1]):
         pods = foreign["spec"]["template"]["metadata"]["labels"]
