@@ -479,7 +479,7 @@ def test_a_taken_name_is_degraded(operator, namespace):
     other |= {key: owner["metadata"][key] for key in ("name", "uid")}
     body = [{"op": "replace", "path": "/metadata/ownerReferences", "value": [other]}]
     namespace.patch("Deployment", lost.name, body, type="json")
-    lost.edit(labels={"try": "again"})
+    lost.edit(port=webapps.another_port(lost))
     apps.append(("Deployment", lost, "the Deployment of a running WebApp got another controller"))
     for kind, app, when in apps:
         eventually(
@@ -507,6 +507,13 @@ def test_a_taken_name_is_degraded(operator, namespace):
         0,
         when=f"{apps[-1][2]}; availableReplicas of the WebApp",
         hint="Those Pods are someone else's now. What you reported before and can't see any more has to go.",
+    )
+    eventually(
+        lambda: lost.status.get("url") in (None, f"http://{lost.name}.{namespace}.svc:{lost.spec['port']}"),
+        when=f"{apps[-1][2]}, and its port was changed; the url in the status",
+        expected="none, or one with the new port",
+        hint="What you reported before and leave out now has to be removed: a patch leaves alone what it doesn't name.",
+        seen=lambda: f"url: {lost.status.get('url')}",
     )
     namespace.patch("Service", lost.name, body, type="json")
     freed = [{"op": "remove", "path": "/metadata/ownerReferences"}]
