@@ -363,8 +363,8 @@ def test_what_is_refused_for_good_is_not_tried_again(operator, namespace, outsid
     operator.start()
     when = f"register was {host}, which the API server takes and the service refuses with 422"
     unsaid = (
-        "What only the operator can see belongs in a condition. If the report fails, let that error out, and the pass is "
-        "run again: a user can't read what wasn't written."
+        "What only the operator can see belongs in a condition. If the report fails, let that error out, and the pass "
+        "is run again: a user can't read what wasn't written."
     )
     eventually(
         lambda: len(refused.fired) >= 8,  # more than the events of a new WebApp and its children bring about
