@@ -11,6 +11,7 @@ from converge.grader.checks.webapps import (
     deployment_of,
     namesakes,
     summary,
+    uid_of,
     wanted_summary,
 )
 from converge.recorder import reads
@@ -51,6 +52,19 @@ def wrong(app):
         return lacking
     found, wanted = summary(*(app.namespace.get(kind, app.name) for kind in CHILDREN)), wanted_summary(app)
     return "; ".join(f"{what}: {found[what]}, not {wanted[what]}" for what in wanted if found[what] != wanted[what])
+
+
+def essence(child):
+    """What a builder decides: labels, annotations and spec, without what the server and Kubernetes itself add."""
+    notes = {key: value for key, value in child["metadata"].get("annotations", {}).items() if "kubernetes" not in key}
+    spec = {key: value for key, value in child["spec"].items() if not key.startswith("clusterIP")}
+    return {"labels": child["metadata"].get("labels", {}), "annotations": notes, "spec": spec}
+
+
+def all_labels(child):
+    """The labels of a child, and of its Pods if it has any."""
+    template = child["spec"].get("template", {"metadata": {}})
+    return {**child["metadata"].get("labels", {}), **template["metadata"].get("labels", {})}
 
 
 def one_of_each(namespace, when):
@@ -122,7 +136,9 @@ def test_a_webapp_gets_a_deployment_and_a_service(operator, namespace):
 def test_the_sidecar_is_there_once_and_only_where_it_is_asked_for(request, operator, namespace, submission):
     """A WebApp with a sidecar has one container logger, after any number of runs; one without has none."""
     plain, image = namespace.images.web
-    with_it, without = namespace.webapp(replicas=1, sidecar=image), namespace.webapp(replicas=1, image=plain)
+    labels = {f"team-{random.randrange(1000)}": "blue"}
+    with_it = namespace.webapp(replicas=1, sidecar=image, labels=labels)
+    without = namespace.webapp(replicas=1, image=plain)
     hint = "A builder has no past: what it returns must depend only on its WebApp, not on an earlier call."
     operator.start()
     for app in (with_it, without):
@@ -135,9 +151,33 @@ def test_the_sidecar_is_there_once_and_only_where_it_is_asked_for(request, opera
     for app, wanted in ((with_it, ["logger", "web"]), (without, ["web"]), (late, ["web"])):
         found = sorted(containers(deployment_of(app)))
         expect(found, wanted, when=f"the containers of {app} were read after several runs", hint=hint)
+        leaky = [kind for kind in CHILDREN if labels.keys() & set(all_labels(namespace.get(kind, app.name)))]
+        expect(
+            leaky,
+            ["Deployment", "Service"] if app is with_it else [],
+            when=f"the spec of {with_it} has the labels {labels}, no other WebApp has any; the children of {app} "
+            "that carry them",
+            hint=hint,
+        )
     logger = containers(deployment_of(with_it))["logger"]
     expect(
-        logger["image"], image, when="the image of container logger was read", hint="The image is the spec's `sidecar`."
+        logger["image"],
+        image,
+        when="the image of container logger was read",
+        hint="The image is the spec's `sidecar`.",
+    )
+    before = {kind: essence(namespace.get(kind, with_it.name)) for kind in CHILDREN}
+    operator.stop()
+    for kind in CHILDREN:
+        namespace.delete(kind, with_it.name)
+    operator.start()
+    when = f"the children of {with_it} were deleted by hand, and the operator was started again"
+    both(with_it, when=when, hint=hint)
+    expect(
+        {kind: essence(namespace.get(kind, with_it.name)) for kind in CHILDREN},
+        before,
+        when=f"{when}; its new children, compared with the first ones",
+        hint="The same WebApp gives the same object, always: no clock, no random numbers, nothing of this process.",
     )
     without.edit(image=image)
     namespace.delete("Deployment", without.name)
@@ -174,9 +214,9 @@ def test_at_rest_nothing_is_written(operator, namespace):
 @check(points=2, section="a-builder-without-a-past", incident="keycloak/keycloak#21015")
 def test_two_webapps_do_not_touch_each_other(operator, namespace):
     """Two WebApps in one namespace share neither children nor Pods, and a copy under another name isn't a child."""
+    attacks.many_at_once(operator, make=lambda: namespace.webapp(replicas=0), wrong=wrong)
     labels = {"team": namespace.new_name()}  # equal labels must not make two WebApps one
     mine, other = namespace.webapp(labels=labels), namespace.webapp(labels=labels)
-    operator.start()
     pairs = [both(app, when="two WebApps were created") for app in (mine, other)]
     for (deployment, service), (foreign, _) in (pairs, pairs[::-1]):
         pods = foreign["spec"]["template"]["metadata"]["labels"]
@@ -239,6 +279,7 @@ def test_a_stale_read_does_no_harm(operator, namespace, recorder):
         past = recorder.freeze(stale)
         app = namespace.webapp(replicas=1)
         both(app, when=f"a WebApp was created while reads of {stale}s showed the past")
+        made = uid_of(app, stale)
         namespace.delete(other, app.name)
         app.poke()
         child(
@@ -246,6 +287,14 @@ def test_a_stale_read_does_no_harm(operator, namespace, recorder):
             other,
             when=f"reads did not show the {stale} yet, the {other} was deleted, and the WebApp touched",
             hint=f"AlreadyExists says that the {stale} is there, which is what was wanted: go on with the {other}.",
+        )
+        operator.settle()
+        expect(
+            uid_of(app, stale),
+            made,
+            when=f"reads did not show the {stale} yet, and the WebApp was touched; the uid of the {stale}, before and "
+            "after",
+            hint="AlreadyExists is good news, and newer than your read. Leave what is there alone.",
         )
         past.thaw()
     operator.settle()

@@ -23,6 +23,7 @@ from converge.grader.checks.webapps import (
 from converge.grader.library.remote import Raised
 from converge.recorder import reads, writes
 from converge.testing import attacks
+from converge.testing.attacks.drift import absent
 from converge.testing.objects.history import History
 
 
@@ -40,6 +41,21 @@ def follows(app, *, when, hint, **other):
 
 
 running = partial(webapps.running, until=follows, hint="First of all, the children of lesson 06 must be there.")
+
+
+# Fields that no WebApp says anything about, next to ours and inside what is ours.
+BESIDE_OURS = {
+    "Deployment": {
+        "revisionHistoryLimit": 3,
+        "template": {
+            "spec": {
+                "terminationGracePeriodSeconds": 7,
+                "containers": [{"name": "web", "env": [{"name": "TRACING", "value": "on"}]}],
+            }
+        },
+    },
+    "Service": {"sessionAffinity": "ClientIP"},
+}
 
 
 def labels_of(app):
@@ -118,6 +134,8 @@ def test_what_others_have_written_survives(operator, namespace, recorder):
     mark = {"labels": {"mesh.example/exported": "true"}, "annotations": {"cost.example/centre": namespace.new_name()}}
     namespace.patch("Service", app.name, {"metadata": mark})
     namespace.patch("Deployment", app.name, {"metadata": mark, "spec": {"template": {"metadata": mark}}})
+    for kind, fields in BESIDE_OURS.items():
+        namespace.patch(kind, app.name, {"spec": fields}, type="strategic")
     app.edit(replicas=another(app.spec["replicas"], 0, 4), port=another_port(app))
     when = "replicas and port were changed"
     follows(app, when=when, hint="Each field of the spec reaches the children.")
@@ -139,26 +157,41 @@ def test_what_others_have_written_survives(operator, namespace, recorder):
             when=f"another writer had put a label and an annotation on {place}, then {when}",
             hint="Write only the fields that are yours: a PUT of the object that you built sets all others to nothing.",
         )
+    expect(
+        {kind: absent(fields, namespace.get(kind, app.name)["spec"]) for kind, fields in BESIDE_OURS.items()},
+        {kind: set() for kind in BESIDE_OURS},
+        when=f"another writer had set fields that the WebApp says nothing about, {BESIDE_OURS}, then {when}; the ones "
+        "that were gone afterwards",
+        hint="What is yours are certain fields, also inside a container of yours: its image and its port, and no more.",
+    )
     quiet(operator)
-    late = {"annotations": {"late.example/note": namespace.new_name()}}
-    for kind in CHILDREN:
+    late = {"metadata": {"annotations": {"late.example/note": namespace.new_name()}}}
+    injected = {
+        "spec": {"template": {"spec": {"containers": [{"name": "late-proxy", "image": namespace.images.web[0]}]}}}
+    }
+    written = {"Deployment": late | injected, "Service": late}
+    for kind, fields in written.items():
         recorder.meanwhile(
-            writes(kind, name=app.name), lambda kind=kind: namespace.patch(kind, app.name, {"metadata": late})
+            writes(kind, name=app.name),
+            lambda kind=kind, fields=fields: namespace.patch(kind, app.name, fields, type="strategic"),
         )
     app.edit(port=another_port(app), labels={"ours": "2"})
-    when = "port and a label were changed, and another writer annotated each child between your read and your write"
+    when = (
+        "port and a label were changed, and between your read and your write another writer annotated each child and "
+        "injected a container into the Deployment"
+    )
     hint = (
-        "A PUT puts back all that you read, old values included. Send the resourceVersion that you read with it: the "
-        "server answers 409 if the object has changed since, and the next pass reads again. Or write only your fields."
+        "A PUT puts back all that you read, old values included, and so does a patch with a list as a whole. Send the "
+        "resourceVersion that you read with it: the server answers 409 if the object has changed since, and the next "
+        "pass reads again. Or write only your fields."
     )
     follows(app, when=when, hint=hint)
     carries(app, {"ours": "2"}, when=when, hint=hint)
     quiet(operator)
-    key = "late.example/note"
     expect(
-        {kind: namespace.get(kind, app.name)["metadata"].get("annotations", {}).get(key) for kind in CHILDREN},
-        dict.fromkeys(CHILDREN, late["annotations"][key]),
-        when=f"{when}; the annotation {key} of each child afterwards",
+        {kind: absent(fields, namespace.get(kind, app.name)) for kind, fields in written.items()},
+        {kind: set() for kind in written},
+        when=f"{when}; what of that was gone afterwards",
         hint=hint,
     )
 
@@ -207,7 +240,7 @@ def test_at_rest_nothing_is_written(operator, namespace):
 def test_manual_edits_of_our_fields_are_undone(operator, namespace, recorder):
     """A field of ours that is changed by hand is set back; a label of ours that is removed comes back."""
     one, two = namespace.images.web
-    app = running(operator, namespace, image=one, labels={"ours": "yes"})
+    app = running(operator, namespace, image=one, labels={"ours": "yes"}, sidecar=one)
     hint = "A field that someone else changed must still be what the spec says. With server-side apply: force."
     web = [{"name": "web", "image": two}]
     namespace.patch("Deployment", app.name, {"spec": {"template": {"spec": {"containers": web}}}}, type="strategic")
@@ -218,8 +251,29 @@ def test_manual_edits_of_our_fields_are_undone(operator, namespace, recorder):
     body = [{"op": "replace", "path": "/spec/ports/0/targetPort", "value": another_port(app)}]
     namespace.patch("Service", app.name, body, type="json")
     follows(app, when="targetPort was changed in the Service by hand", hint=hint)
-    namespace.patch("Deployment", app.name, {"metadata": {"labels": {"ours": None}}})
-    carries(app, {"ours": "yes"}, when="a label of ours was removed from the Deployment by hand", hint=hint)
+    before = service_of(app)["spec"]
+    for what, (path, value) in {
+        "the selector": ("/selector", dict.fromkeys(before["selector"], "by-hand")),
+        "the name of the port": ("/ports/0/name", "by-hand"),
+    }.items():
+        namespace.patch("Service", app.name, [{"op": "replace", "path": f"/spec{path}", "value": value}], type="json")
+        eventually(
+            lambda: {key: service_of(app)["spec"][key] for key in ("selector", "ports")},
+            {key: before[key] for key in ("selector", "ports")},
+            when=f"{what} of the Service was changed by hand; its selector and ports",
+            hint=hint,
+        )
+    namespace.patch("Service", app.name, {"metadata": {"labels": {"ours": "no"}}})
+    carries(app, {"ours": "yes"}, when="the value of a label of ours was changed in the Service by hand", hint=hint)
+    logger = [{"name": "logger", "$patch": "delete"}]
+    namespace.patch("Deployment", app.name, {"spec": {"template": {"spec": {"containers": logger}}}}, type="strategic")
+    follows(app, when="the container logger was removed from the Deployment by hand", hint=hint)
+    for where in ("/metadata", "/spec/template/metadata"):
+        body = [{"op": "remove", "path": f"{where}/labels/ours"}]
+        namespace.patch("Deployment", app.name, body, type="json")
+        carries(
+            app, {"ours": "yes"}, when=f"a label of ours was removed by hand from {where} of the Deployment", hint=hint
+        )
     operator.settle()
     recorder.fail(writes("Service", name=app.name), status=500)
     namespace.patch("Service", app.name, {"metadata": {"labels": {"ours": None}}})
@@ -284,21 +338,31 @@ def test_a_crash_between_two_updates(operator, namespace, recorder):
     """Killed after any write of an update and started again, it finishes the update."""
     app = running(operator, namespace, labels={"round": "0", "first": "yes"})
     quiet(operator)
+    hint = (
+        "Each child is compared by itself, with what is there now, not with what was done before. And what an "
+        "earlier process put there is yours to change and to remove: after a restart you are still the same owner."
+    )
     for number, first in ((1, "yes"), (2, None)):
         recorder.kill_after(writes(), nth=number, kill=operator.crash)
-        app.edit(port=another_port(app), labels={"round": str(number), "first": first})
+        labels = {"round": str(number), "first": first, f"since-{number}": "yes"}
+        app.edit(port=another_port(app), labels=labels)
         gone = f"a write {number}, after which it is killed"
         eventually(lambda: not operator.running, when="port and labels were changed", expected=gone)
         operator.start()
         when = f"the operator was killed right after write {number} of an update and started again"
         if first is None:
             when = f"{when}; the update also removed the label `first` from the spec"
-        hint = (
-            "Each child is compared by itself, with what is there now, not with what was done before. And what an "
-            "earlier process put there is yours to change and to remove: after a restart you are still the same owner."
-        )
         follows(app, when=when, hint=hint)
-        carries(app, {"round": str(number), "first": first}, when=when, hint=hint)
+        carries(app, labels, when=when, hint=hint)
+    carries(app, {"since-1": "yes", "since-2": "yes"}, when="both updates were done", hint=hint)
+    app.edit(labels={"since-1": None, "since-2": None})
+    carries(
+        app,
+        {"since-1": None, "since-2": None},
+        when="the operator was killed right after a write of the updates that added two labels and started again; then "
+        "these labels were removed from the spec",
+        hint="What remembers that you put it there has to come in the same write: between two, it can be killed.",
+    )
 
 
 @check(points=3, section="letting-go", incident="kubernetes/kubernetes#67135")

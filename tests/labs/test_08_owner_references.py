@@ -342,7 +342,7 @@ def test_a_strangers_object_is_left_alone(operator, namespace, recorder):
         untouched(app, kind, before, when=f"{when} and deleted again", hint=hint)
 
 
-@check(points=2, section="yours-or-a-strangers")
+@check(points=2, section="yours-or-a-strangers", timeout=60)
 def test_a_strangers_object_is_reported(operator, namespace):
     """A name that is taken is reported, and once it is free, the child is created."""
     strangers = with_strangers(operator, namespace)
@@ -358,11 +358,20 @@ def test_a_strangers_object_is_reported(operator, namespace):
             hint="Make every child that you can: one name being taken says nothing about the other.",
         )
         reported(app, kind, when=when, hint=hint)
+    for kind, app, before, _ in strangers:  # all of them before the first wait: a look may come only after 30 s
         namespace.delete(kind, app.name, propagation="Background")
         eventually(lambda kind=kind, app=app, before=before: essence(namespace.get(kind, app.name)) != before)
+    for kind, app, _, when in strangers:
         freed = f"{when}; then the other {kind} was deleted, and nothing else happened"
         looks_again_by_itself(operator, app, lambda app=app: not wrong(app), when=freed, hint=again)
         app.edit(port=app.spec["port"] % 9000 + 100)
+    name = namespace.new_name()
+    for kind in CHILDREN:
+        stranger(namespace, kind, name)
+    app = namespace.webapp(name, replicas=1)
+    for kind in CHILDREN:
+        when = f"someone else's {' and '.join(CHILDREN)} {name} were there, and a WebApp of the same name was created"
+        reported(app, kind, when=when, hint=f"{hint} Report each name that is taken: either may be the one to clear.")
     for kind, app, _, when in strangers:
         owned(
             app,

@@ -467,7 +467,7 @@ def test_a_failed_rollout_is_degraded(operator, namespace):
     )
 
 
-@check(points=2, section="conditions")
+@check(points=2, section="conditions", timeout=60)
 def test_a_taken_name_is_degraded(operator, namespace):
     """If the name of a child is taken, the WebApp is Degraded, with a message that names the child's kind."""
     lost = running(operator, namespace)
@@ -481,7 +481,7 @@ def test_a_taken_name_is_degraded(operator, namespace):
     other |= {key: owner["metadata"][key] for key in ("name", "uid")}
     body = [{"op": "replace", "path": "/metadata/ownerReferences", "value": [other]}]
     namespace.patch("Deployment", lost.name, body, type="json")
-    lost.edit(labels={"try": "again"})
+    lost.edit(port=webapps.another_port(lost))
     apps.append(("Deployment", lost, "the Deployment of a running WebApp got another controller"))
     for kind, app, when in apps:
         eventually(
@@ -509,6 +509,13 @@ def test_a_taken_name_is_degraded(operator, namespace):
         0,
         when=f"{apps[-1][2]}; availableReplicas of the WebApp",
         hint="Those Pods are someone else's now. Remove what you reported earlier and can't see anymore.",
+    )
+    eventually(
+        lambda: lost.status.get("url") in (None, f"http://{lost.name}.{namespace}.svc:{lost.spec['port']}"),
+        when=f"{apps[-1][2]}, and its port was changed; the url in the status",
+        expected="none, or one with the new port",
+        hint="What you reported before and leave out now has to be removed: a patch leaves alone what it doesn't name.",
+        seen=lambda: f"url: {lost.status.get('url')}",
     )
     namespace.patch("Service", lost.name, body, type="json")
     freed = [{"op": "remove", "path": "/metadata/ownerReferences"}]
@@ -585,8 +592,14 @@ def test_an_event_tells_people(operator, namespace, recorder):
         eventually(lambda since=since: datetime.now(UTC) > parsed(since) + timedelta(seconds=1.1))  # whole seconds
         if last := number == len(flips):  # the Event and the status are two writes: between them it dies
             recorder.kill_after(writes(), nth=1, kill=operator.crash)
+        if down := number == 1:
+            operator.stop()
         namespace.patch("Deployment", app.name, {"spec": {"minReadySeconds": seconds}})
         when = f"minReadySeconds of the Deployment was set to {seconds}, so Available became {status}"
+        if down:
+            eventually(lambda: not rolled_out(deployment_of(app)))
+            operator.start()
+            when += ", while the operator was down"
         if last:
             eventually(lambda: not operator.running, when=when, expected="a write", hint=hint)
             operator.start()
@@ -599,6 +612,8 @@ def test_an_event_tells_people(operator, namespace, recorder):
             hint="Make the Event before you write the status: the next pass finds the status as it was, and makes it "
             "again."
             if last
+            else f"{hint} Whether it changes, the status of the WebApp says: this process may have been started since."
+            if down
             else f"{hint} EventRecorder drops an Event that says the same words again, so say what differs.",
             seen=lambda: [f"Event {each['reason']}: {each['message']}" for each in events_about(app)],
         )

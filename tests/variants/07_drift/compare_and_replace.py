@@ -38,7 +38,7 @@ def deployment(live: dict, wanted: dict, webapp: dict) -> None:
 def service(live: dict, wanted: dict, webapp: dict) -> None:
     (want,) = wanted["spec"]["ports"]
     ports = live["spec"].setdefault("ports", [])
-    mine = next((port for port in ports if port.get("name") == "http"), None)
+    mine = next((port for port in ports if port.get("name") == "http" or port["port"] == want["port"]), None)
     if mine is None:
         ports.append(want)
     else:

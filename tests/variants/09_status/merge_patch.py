@@ -28,6 +28,7 @@ class Reconciler:
         except NameTaken as taken:
             problem = taken
             status.pop("availableReplicas", None)
+            status.pop("url", None)
             self.set(status, webapp, "Available", "False", "Blocked", str(taken))
             self.set(status, webapp, "Progressing", "False", "Blocked", str(taken))
             self.set(status, webapp, "Degraded", "True", "Blocked", str(taken))

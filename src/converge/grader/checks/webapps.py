@@ -247,12 +247,18 @@ def namesakes_stay_independent(operator: Operator, wrong: Callable[[CustomResour
     )
 
 
-def makes_nothing_while_deleted(operator: Operator, app: CustomResource, *, hint: str) -> None:
-    """Delete a WebApp that someone else's finalizer holds, and its children; fail if a child is made again."""
+def makes_nothing_while_deleted(
+    operator: Operator, app: CustomResource, *, hint: str, once_it_is: Callable[[], object] = lambda: None
+) -> None:
+    """Delete a WebApp that someone else's finalizer holds, and its children; fail if a child is made again.
+
+    `once_it_is` is called when its deletion has begun, before the children go.
+    """
     namespace = app.namespace
     namespace.patch(app.kind, app.name, {"metadata": {"finalizers": ["backup.example/keeps-it"]}})
     operator.settle()
     app.delete()
+    once_it_is()
     for kind in CHILDREN:
         namespace.delete(kind, app.name)
     eventually(lambda: not children_of(app), within=3)

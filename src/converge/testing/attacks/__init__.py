@@ -23,6 +23,7 @@ from converge.testing.attacks.lost_events import (
     lost_creation_is_found,
     lost_deletion_is_found,
 )
+from converge.testing.attacks.many_at_once import many_at_once
 from converge.testing.attacks.replicas import two_replicas_are_as_good_as_one
 from converge.testing.attacks.spec_paths import path_independence
 from converge.testing.attacks.spec_walks import random_walks
@@ -50,6 +51,7 @@ __all__ = [
     "late_watch_loses_nothing",
     "lost_creation_is_found",
     "lost_deletion_is_found",
+    "many_at_once",
     "namesakes_are_independent",
     "no_writes_after_restart",
     "no_writes_after_touch",
