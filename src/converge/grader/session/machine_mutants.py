@@ -26,6 +26,7 @@ from converge.grader.course.job import Job
 from converge.grader.course.results import LabResult
 from converge.grader.session.machine_edits import MachineEdit, machine_edits
 from converge.grader.session.run import run
+from converge.grader.session.verify import MUTANT_DEADLINE_FACTOR
 
 EDITS_AT_A_TIME = {"library": 2, "operator": 4}  # operators mostly wait
 AT_MOST = 40  # edits in one wave: between waves, what was learned about the checks is put to use
@@ -158,7 +159,10 @@ def grade(
         places = {edit: place(lab, edit, Path(scratch) / str(number)) for number, edit in enumerate(edits)}
         while left:
             asked = list(left)
-            jobs = [Job(lab, str(places[edit]), left[edit][:width]) for edit in asked]
+            jobs = [
+                Job(lab, str(places[edit]), left[edit][:width], deadline_factor=MUTANT_DEADLINE_FACTOR)
+                for edit in asked
+            ]
             for edit, outcome in zip(asked, run(course, jobs, workers=EDITS_AT_A_TIME[lab.kind]), strict=True):
                 result.seconds += sum(check.seconds for check in outcome.checks)
                 check = catcher(outcome)
