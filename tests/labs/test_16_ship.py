@@ -669,7 +669,7 @@ def test_the_image_is_as_small_a_target_as_it_can_be(submission, manifest):
     )
 
 
-@check(points=2, section="the-end", timeout=60)
+@check(points=2, section="the-end", timeout=60, long=True)
 def test_a_pass_in_hand_has_ten_seconds(replicas, namespace):
     """A pass that doesn't end is left behind ten seconds after SIGTERM, and the Lease isn't given back."""
     (replica,) = replicas(1)
