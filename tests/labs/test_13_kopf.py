@@ -241,7 +241,7 @@ def test_a_refusal_is_final_until_the_spec_changes(operator, namespace, outside)
     """What the outside service refuses is reported, and tried again only when the spec has changed."""
     ill = new_host()
     refused = {new_host(): status for status in (422, 400)}
-    outside.fail(503, host=ill)
+    outside.fail(503, host=ill, method="PUT")
     operator.start()
     apps = {}
     for bad, status in refused.items():
@@ -257,7 +257,7 @@ def test_a_refusal_is_final_until_the_spec_changes(operator, namespace, outside)
             expected="a Warning Event about the WebApp, or a condition of it, that names the host",
             hint="No one reads a log. kopf.warn(body, reason=…, message=…) writes an Event.",
         )
-    namespace.webapp(replicas=0, register=ill)  # its tries tell when a refused one would have been tried again
+    sick = namespace.webapp(replicas=0, register=ill)  # its tries tell when a refused one would have been tried again
     before = {bad: tries(outside, bad) for bad in refused}
     never(
         lambda: [f"{bad}, answered {refused[bad]}" for bad in refused if tries(outside, bad) > before[bad] + 1],
@@ -273,6 +273,12 @@ def test_a_refusal_is_final_until_the_spec_changes(operator, namespace, outside)
         app.edit(register=good)
         when = f"{bad} was refused with {refused[bad]}, then the host was changed in the spec"
         has_record(outside, app, good, when=when, hint="A new spec, a new try.")
+    sick.edit(register=(good := new_host()))
+    when = f"{ill} was answered with 503 all the time, then the host was changed in the spec"
+    hint = (
+        "While a handler runs, kopf doesn't call it for anything newer. Don't try again inside it: let the error out."
+    )
+    has_record(outside, sick, good, when=when, hint=hint)
 
 
 @check(points=3, section="deletion", incident="nolar/kopf#932")
@@ -337,26 +343,29 @@ def test_nobody_waits_for_a_slow_service(operator, namespace, outside):
     going = namespace.webapp(replicas=0, register=(host := new_host()))
     has_record(outside, going, host, when="a WebApp with `register` was created", hint="on.create: keep_record().")
     quiet(operator, deadline=3)
-    outside.slow(60, alive=True)
+
+    def another_is_served(when):
+        app = namespace.webapp(replicas=0, register=(quick := new_host()))
+        when = f"{when}, and another one was created, about whose host it answers at once"
+        served(
+            app,
+            within=4,
+            when=when,
+            hint="A call that blocks in an `async def` stops the one thread that serves every WebApp. Write `def`, and "
+            "kopf runs it in a thread; or await asyncio.to_thread(…).",
+        )
+        hint = "One thread, or one lock, for all calls of the service makes every record wait for the slowest."
+        has_record(outside, app, quick, when=when, hint=hint)
+
+    outside.slow(60, host=host, alive=True)
     going.delete()
     eventually(lambda: outside.waiting, within=SOON, when="the WebApp was deleted", hint="on.delete: remove_records().")
-    app = namespace.webapp(replicas=0)
-    hint = (
-        "A call that blocks in an `async def` stops the one thread that serves every WebApp. Write `def`, and kopf "
-        "runs it in a thread; or await asyncio.to_thread(…)."
-    )
-    when = "the outside service was slow to remove the record of a WebApp that was deleted, and another one was created"
-    served(app, within=4, when=when, hint=hint)
-    for _ in range(3):
-        namespace.webapp(replicas=0, register=new_host())
+    another_is_served("the outside service was slow to remove the record of a WebApp that was deleted")
+    for slow in (new_host() for _ in range(3)):
+        outside.slow(60, host=slow, alive=True)
+        namespace.webapp(replicas=0, register=slow)
     eventually(lambda: outside.waiting > 1, within=SOON, when="three WebApps with `register` came", hint="Ask for it.")
-    app = namespace.webapp(replicas=0)
-    served(
-        app,
-        within=4,
-        when="three WebApps were waiting for a slow answer of the outside service, and another one was created",
-        hint=hint,
-    )
+    another_is_served("three WebApps were waiting for a slow answer of the outside service")
 
 
 @check(points=2, section="one-at-a-time")
@@ -474,8 +483,8 @@ def test_a_crash_after_each_write(operator, namespace, recorder):
 
 @check(points=3, section="three-kinds-of-failure", incident="dask/dask-kubernetes#975")
 def test_any_other_failure_passes(operator, namespace, outside):
-    """After 401, 403, 404, 429, no answer or a host that is taken, the outside service is asked again in seconds."""
-    silent, statuses = new_host(), {new_host(): status for status in (401, 403, 404, 429)}
+    """After no answer, any status but 400 and 422, or a host that is taken, the service is asked again in seconds."""
+    silent, statuses = new_host(), {new_host(): status for status in (401, 403, 404, 409, 410, 423, 429)}
     outside.fail(NO_ANSWER, host=silent)
     for host, status in statuses.items():
         outside.fail(status, host=host)
@@ -490,7 +499,8 @@ def test_any_other_failure_passes(operator, namespace, outside):
         lambda: [f"asked once about a host, and {answers[host]}" for host in answers if tries(outside, host) < 3],
         [],
         within=3 * SOON,
-        when="the outside service refused four hosts with 401, 403, 404 and 429, and did not answer about a fifth",
+        when=f"the outside service answered {', '.join(map(str, statuses.values()))} to hosts, one each, and did not "
+        "answer about another one",
         expected="each of them is asked for again, every few seconds",
         hint="Only 400 and 422 speak about the request itself. Everything else can pass while no object changes, so "
         "raise kopf.TemporaryError(…, delay=…).",
