@@ -90,11 +90,10 @@ def test_a_webapp_is_served(operator, namespace):
     """A new WebApp gets a Deployment and a Service of its own, and its status says when they are ready."""
     app = running(operator, namespace)
     eventually(
-        lambda: (app.condition("Available") or {}).get("status"),
-        "True",
+        lambda: {**found(app), "Available": (app.condition("Available") or {}).get("status")},
+        {**wanted(app), "Available": "True"},
         within=SOON,
         when="the Pods of a WebApp became ready",
-        expected="its condition Available is True",
         hint="The Deployment's status changes after it was made: an event of the Deployment, not of the WebApp.",
     )
 
