@@ -36,6 +36,7 @@ from converge.testing.access import pod_env as pod
 from converge.testing.access.identity import token_of, wait_for_rights, write_kubeconfig
 from converge.testing.objects.manifests import of_kind
 from converge.testing.verdicts.failure import TookTooLong
+from converge.testing.waits.deadlines import scaled
 
 NEEDED = ("ServiceAccount", "Role", "RoleBinding", "Deployment")
 WORK = ("Lease", "Event")  # what a replica may write without acting on anything
@@ -330,9 +331,12 @@ def test_one_replica_acts(replicas, namespace):
     held = first.recorder.hold(events("WebApp"))  # the leader does not hear of it yet: who else would act?
     app = namespace.webapp(replicas=1)
     eventually(lambda: second.recorder.delivered("WebApp", name=app.name), within=5)
-    second.recorder.wait_quiet(0.5, deadline=3, ignoring=requests("Lease"))
+    eventually(
+        lambda: [each for each in second.recorder.requests if each.resource == "leases" and each.status], within=5
+    )
+    second.recorder.wait_quiet(scaled(0.5), deadline=scaled(3), ignoring=requests("Lease"))
     expect(
-        acts(second),
+        [*acts(second), *map(str, lease_writes(second))],
         [],
         when="two replicas ran, the first held the Lease, and a WebApp was created of which only the second had heard "
         "yet; what the second one wrote",
