@@ -57,6 +57,22 @@ def tries(outside, host=""):
     )
 
 
+def has_a_decent_pace(outside, *, when, about="", since=0):
+    """Wait until there were two pauses between requests (about a host)."""
+
+    def asked_for():
+        return [each for each in outside.requests[since:] if each.path.endswith(about)]
+
+    eventually(
+        lambda: sum(pause >= 0.3 for pause in pauses(asked_for(), until=time.monotonic())) >= 2,
+        within=2 * SOON,
+        when=when,
+        expected="attempts at a decent pace: two pauses of 0.3 s at least",
+        hint="Every few seconds is often enough. A delay of nothing is a hot loop, and so is a backoff of nothing.",
+        seen=lambda: f"{len(asked_for())} requests",
+    )
+
+
 def no_news_of(app, outside):
     """Wait until the Deployment has been left alone between two tries, so that no event of it calls for a pass."""
 
@@ -222,14 +238,7 @@ def test_a_service_in_trouble_is_asked_again(operator, namespace, outside):
         hint="Once a handler has succeeded, kopf doesn't call it again until all the others have. It then counts the "
         "change that came meanwhile as handled. Something else has to look: @kopf.timer, or a daemon.",
     )
-    eventually(
-        lambda: sum(pause >= 0.3 for pause in pauses(outside.requests, until=time.monotonic())) >= 2,
-        within=SOON,
-        when=when,
-        expected="attempts at a decent pace: two pauses of 0.3 s at least",
-        hint="A delay of nothing is a hot loop.",
-        seen=lambda: f"{len(outside.requests)} requests",
-    )
+    has_a_decent_pace(outside, when=when)
     outside.heal()
     hint = "raise kopf.TemporaryError with a delay of a few seconds; without one, it is a minute."
     has_record(outside, app, host, when="the outside service worked again", hint=hint)
@@ -308,6 +317,8 @@ def test_the_record_goes_before_the_webapp(operator, namespace, outside):
         expected="the operator tries again to remove the record, within a few seconds",
         hint="As long as the record is there, raise kopf.TemporaryError(…, delay=…).",
     )
+    if app.now():
+        has_a_decent_pace(outside, about=host, when="the outside service answered 422 to every removal of a record")
     expect(
         app.now() is not None or record_owner(outside, host) is None,
         True,
@@ -505,14 +516,16 @@ def test_any_other_failure_passes(operator, namespace, outside):
         "raise kopf.TemporaryError(…, delay=…).",
         seen=lambda: asked(outside),
     )
+    has_a_decent_pace(outside, about=silent, when="the outside service did not answer about a host")
     when = "another WebApp had the host"
     expect(
         outside.records.get(taken), theirs, when=f"{when}; its record", hint="Never touch a record of another owner."
     )
     outside.heal()
-    del outside.records[taken]
     for host, app in apps.items():
         has_record(outside, app, host, when="the outside service worked again", hint="Ask again after a few seconds.")
+    has_a_decent_pace(outside, since=len(outside.requests), when=f"{when}, and every other one had its record")
+    del outside.records[taken]
     hint = "A host that is taken may be free tomorrow, and no object changes then: leave the RuntimeError to kopf."
     has_record(outside, waits, taken, when=f"{when}, and gave it up", hint=hint)
 

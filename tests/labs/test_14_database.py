@@ -594,24 +594,21 @@ def test_delete_leaves_nothing(operator, namespace, recorder):
     namespace.patch("Database", going, {"metadata": {"finalizers": None}})
     db.edit(replicas=1)
     processed(db, "two servers were scaled away")
-    body = {"metadata": {"ownerReferences": [owner := a_config_map(namespace)]}}
-    namespace.patch("PersistentVolumeClaim", last := claims(db)[-1], body)
+    others = [a_config_map(namespace) for _ in range(2)]
+    namespace.patch("PersistentVolumeClaim", last := claims(db)[-1], {"metadata": {"ownerReferences": others}})
     db.edit(deletionPolicy="Delete")
     processed(db, "deletionPolicy was set to Delete")
-
-    def owners_of_last():
-        now = namespace.get("PersistentVolumeClaim", last)["metadata"].get("ownerReferences", [])
-        return sorted(each["kind"] for each in now)
-
-    eventually(
-        owners_of_last,
-        ["ConfigMap", "StatefulSet"],
-        within=start_time(db),
-        when="two servers were scaled away, a ConfigMap was made an owner of the last claim, and deletionPolicy was "
-        "set to Delete; the owners of that claim",
-        hint=f"{FORGOTTEN} Add yours, and leave the others.",
+    operator.settle(start_time(db))
+    now = namespace.get("PersistentVolumeClaim", last)["metadata"].get("ownerReferences", [])
+    expect(
+        sorted(each["name"] for each in now if each["kind"] == "ConfigMap"),
+        sorted(each["name"] for each in others),
+        when="two servers were scaled away, two ConfigMaps were made owners of the last claim, and deletionPolicy was "
+        "set to Delete; the ConfigMaps that own that claim",
+        hint="Add your own owner reference, and leave the others.",
     )
-    namespace.delete("ConfigMap", owner["name"])
+    for each in others:
+        namespace.delete("ConfigMap", each["name"])
     mark = operator.settle(start_time(db))
     db.poke()
     eventually(lambda: recorder.since(mark).delivered("Database", name=db.name), within=5)
