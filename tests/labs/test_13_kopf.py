@@ -57,17 +57,17 @@ def tries(outside, host=""):
     )
 
 
-def has_a_decent_pace(outside, *, when, about="", since=0):
-    """Wait until there were two pauses between requests (about a host)."""
+def has_a_decent_pace(outside, *, when, about="", since=0, times=2):
+    """Wait until there were so many pauses between requests (about a host)."""
 
     def asked_for():
         return [each for each in outside.requests[since:] if each.path.endswith(about)]
 
     eventually(
-        lambda: sum(pause >= 0.3 for pause in pauses(asked_for(), until=time.monotonic())) >= 2,
+        lambda: sum(pause >= 0.3 for pause in pauses(asked_for(), until=time.monotonic())) >= times,
         within=2 * SOON,
         when=when,
-        expected="attempts at a decent pace: two pauses of 0.3 s at least",
+        expected=f"attempts at a decent pace: pauses of 0.3 s, {times} at least",
         hint="Every few seconds is often enough. A delay of nothing is a hot loop, and so is a backoff of nothing.",
         seen=lambda: f"{len(asked_for())} requests",
     )
@@ -181,7 +181,7 @@ def differs(app):
     return "\n".join(f"{field}: {said[field]}, not {want[field]}" for field in want if said[field] != want[field])
 
 
-@check(points=3, section="children-have-no-handlers", timeout=120)
+@check(points=3, section="children-have-no-handlers", timeout=120, long=True)
 def test_a_refused_write_is_made_up_for(operator, namespace, recorder):
     """When the API server fails for a moment, at any request, what failed is done again soon after."""
     attacks.fault_at_every_request(
@@ -318,7 +318,8 @@ def test_the_record_goes_before_the_webapp(operator, namespace, outside):
         hint="As long as the record is there, raise kopf.TemporaryError(…, delay=…).",
     )
     if app.now():
-        has_a_decent_pace(outside, about=host, when="the outside service answered 422 to every removal of a record")
+        when = "the outside service answered 422 to every removal of a record"
+        has_a_decent_pace(outside, about=host, times=1, when=when)
     expect(
         app.now() is not None or record_owner(outside, host) is None,
         True,
@@ -524,7 +525,8 @@ def test_any_other_failure_passes(operator, namespace, outside):
     outside.heal()
     for host, app in apps.items():
         has_record(outside, app, host, when="the outside service worked again", hint="Ask again after a few seconds.")
-    has_a_decent_pace(outside, since=len(outside.requests), when=f"{when}, and every other one had its record")
+    only = f"{when}, and every other one had its record"
+    has_a_decent_pace(outside, since=len(outside.requests), times=1, when=only)
     del outside.records[taken]
     hint = "A host that is taken may be free tomorrow, and no object changes then: leave the RuntimeError to kopf."
     has_record(outside, waits, taken, when=f"{when}, and gave it up", hint=hint)
