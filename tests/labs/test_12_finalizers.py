@@ -218,7 +218,7 @@ def test_the_finalizer_comes_before_the_record(operator, namespace, outside, rec
         "still there",
         when=when,
         hint="A PUT without an answer says nothing about the record. Keep your promise until you have seen that none "
-        "of them is left.",
+        "of its records is left.",
         seen=asked(outside),
     )
     outside.heal()
