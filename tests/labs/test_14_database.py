@@ -558,8 +558,8 @@ def test_retain_keeps_the_volumes_and_the_password(operator, namespace, recorder
         ["ConfigMap"] * (2 if race.fired else 1),
         within=start_time(db),
         when=f"{when}; the owners of the claim of the server that was scaled away, to which a ConfigMap had been added",
-        hint=f"{FORGOTTEN} Remove that reference, whatever was refused and however often, and leave the other owners: "
-        "send the resourceVersion that you read.",
+        hint=f"{FORGOTTEN} Remove that reference, whatever else was refused and however often, and leave the other "
+        "owners: send the resourceVersion that you read.",
     )
     operator.settle(start_time(db))
     gone(operator, db, when="deletionPolicy was set to Retain, then the Database was deleted")
