@@ -57,7 +57,10 @@ def tries(outside, host=""):
     )
 
 
-def has_a_decent_pace(outside, *, when, about="", since=0, times=2):
+PACE = "Every few seconds is often enough. A delay of nothing is a hot loop, and so is a backoff of nothing."
+
+
+def has_a_decent_pace(outside, *, when, about="", since=0, times=2, hint=PACE):
     """Wait until there were so many pauses between requests (about a host)."""
 
     def asked_for():
@@ -68,7 +71,7 @@ def has_a_decent_pace(outside, *, when, about="", since=0, times=2):
         within=2 * SOON,
         when=when,
         expected=f"attempts at a decent pace: pauses of 0.3 s, {times} at least",
-        hint="Every few seconds is often enough. A delay of nothing is a hot loop, and so is a backoff of nothing.",
+        hint=hint,
         seen=lambda: f"{len(asked_for())} requests",
     )
 
@@ -525,10 +528,10 @@ def test_any_other_failure_passes(operator, namespace, outside):
     outside.heal()
     for host, app in apps.items():
         has_record(outside, app, host, when="the outside service worked again", hint="Ask again after a few seconds.")
-    only = f"{when}, and every other one had its record"
-    has_a_decent_pace(outside, since=len(outside.requests), times=1, when=only)
-    del outside.records[taken]
     hint = "A host that is taken may be free tomorrow, and no object changes then: leave the RuntimeError to kopf."
+    only = f"{when}, and every other one had its record"
+    has_a_decent_pace(outside, since=len(outside.requests), times=1, when=only, hint=f"{hint} {PACE}")
+    del outside.records[taken]
     has_record(outside, waits, taken, when=f"{when}, and gave it up", hint=hint)
 
 
