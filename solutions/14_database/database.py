@@ -47,8 +47,7 @@ def ensure_secret(client: Client, database: Object) -> None:
     except NotFound:
         said = {"username": "postgres", "password": secrets.token_urlsafe(24)}
         metadata["ownerReferences"] = owners
-        client.create({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": said})
-        return
+        live = client.create({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": said})
     references, labels = live["metadata"].get("ownerReferences", []), live["metadata"].get("labels", {})
     others = [each for each in references if each["uid"] != database["metadata"]["uid"]]
     ours = is_controlled_by(live, database) or metadata["labels"].items() <= labels.items()
@@ -100,7 +99,7 @@ def ensure_stateful_set(client: Client, database: Object) -> tuple[Object, str]:
     metadata = wanted["metadata"]
     try:
         live = client.get("apps/v1", "StatefulSet", metadata["name"], metadata["namespace"])
-        wanted["spec"]["volumeClaimTemplates"] = live["spec"].get("volumeClaimTemplates", [])
+        wanted["spec"]["volumeClaimTemplates"] = live["spec"].get("volumeClaimTemplates")
     except NotFound:
         pass
     live = ensure_owned(client, database, wanted)

@@ -7,6 +7,7 @@ import pytest
 from converge.grader import course as courses
 from converge.grader.course import CourseError
 from converge.grader.course.alignment import disagreements, headings
+from converge.grader.session.run import in_order
 
 MANIFEST = """
 [course]
@@ -74,6 +75,13 @@ def test_checks_are_read_without_importing_them(course):
     one, two = course.find("01").checks
     assert (one.name, one.title, one.points, one.section, one.timeout) == ("test_one", "The first line.", 2, "one", 5)
     assert (two.points, course.find("01").points) == (3, 5)
+
+
+def test_a_check_that_takes_long_begins_after_the_first(course):
+    lines = ["@check(points=1, long=True)", "def test_3(lab): ...", "@check(points=1)", "def test_4(lab): ..."]
+    checks = course.find("01").checks_file
+    checks.write_text(CHECKS + "\n".join(lines))
+    assert [each.name for each in in_order(course.find("01").checks)] == ["test_one", "test_3", "test_two", "test_4"]
 
 
 def test_a_check_is_found_by_its_place_or_name(course):

@@ -62,6 +62,7 @@ def test_a_lock_is_taken_away_and_what_it_guards_stays():
 def test_words_for_people_are_left_alone():
     assert edits_of('def f():\n    """Words."""\n    log.info("words %s", 1)\n    print("words", end="")\n') == {}
     assert "became" not in str(edits_of('def f():\n    raise ValueError("words")\n').keys())
+    assert list(edits_of('def f():\n    raise kopf.TemporaryError("words")\n')) == ["deleted"]
 
 
 @pytest.mark.parametrize("lab", COURSE.labs, ids=lambda lab: lab.slug)

@@ -195,6 +195,36 @@ def test_the_finalizer_comes_before_the_record(operator, namespace, outside, rec
             "called again.",
         )
     has_record(outside, app, host, when="the server took finalizers again")
+    killed = recorder.kill_after(writes("WebApp", subresource="", where=lambda _: puts()), kill=operator.crash)
+    outside.fail(NO_ANSWER, host=(arrived := new_host()), method="PUT")
+
+    def puts():
+        return sum(each.method == "PUT" and each.path.endswith(arrived) for each in outside.requests)
+
+    late = namespace.webapp(replicas=0, register=arrived)
+    eventually(
+        lambda: puts() >= 2 or not operator.running,  # a promise that is taken back is a write, at which it is killed
+        when="a PUT got no answer",
+        expected="another one",
+        hint="Let the error out: you are called again.",
+    )
+    outside.records[arrived] = {"owner": late.uid}
+    killed.remove()
+    if operator.running:
+        operator.crash()
+    late.delete()
+    when = "a WebApp was created, the PUT of its host got no answer, though it arrived, and then the WebApp was deleted"
+    expect(
+        there(late),
+        "still there",
+        when=when,
+        hint="A PUT without an answer says nothing about the record. Keep your promise until you have seen that none "
+        "of its records is left.",
+        seen=requests_seen(outside),
+    )
+    outside.heal()
+    operator.start()
+    has_gone(late, when=when, hint="Clean up, then let go.")
 
 
 @check(points=3, section="until-it-works", incident="nolar/kopf#932")
@@ -281,13 +311,21 @@ def test_the_cleanup_can_be_repeated(operator, namespace, outside, recorder):
     operator.start()
     hint = "A record that isn't there doesn't need removing: 404 means that it is done. No other error means that."
     has_gone(app, when="the operator was killed between cleanup and release, and started again", hint=hint)
-    del outside.records[lost]
     recorder.meanwhile(
         writes("WebApp", name=other.name, subresource=""),
         lambda: namespace.patch("WebApp", other.name, {"metadata": {"finalizers": None}}),
     )
+    outside.slow(60, host=lost, alive=True)
     other.delete()
-    when = "the record had been removed by hand, then the WebApp was deleted"
+    eventually(
+        lambda: outside.waiting,
+        when="another WebApp was deleted",
+        expected="a request about its record",
+        hint="Remove the record before you let go.",
+    )
+    del outside.records[lost]
+    outside.heal()
+    when = "a WebApp was deleted, and while the request for its record was on the way, the record was removed by hand"
     has_gone(other, when=when, hint=hint)
     operator.settle()
     when += ", and just before your release someone took all finalizers off by force"
@@ -458,6 +496,10 @@ def test_a_changed_host_leaves_no_record_behind(operator, namespace, outside):
     app.edit(register=taken)
     moves_to(None, "`register` was changed to a host that is taken")
     expect(outside.records.get(taken), theirs, when="`register` was changed to a host that is taken; its record")
+    app.edit(register=last)
+    moves_to(last, "`register` was changed back to the host before, which is free again")
+    app.edit(register=new_host(below="invalid"))
+    moves_to(None, "`register` was changed to a host that the service refuses with 422")
     app.edit(register=(free := new_host()))
     moves_to(free, "`register` was changed once more, to a host that is free")
     app.edit(register=None)

@@ -57,6 +57,25 @@ def tries(outside, host=""):
     )
 
 
+PACE = "Every few seconds is often enough. A delay of nothing is a hot loop, and so is a backoff of nothing."
+
+
+def has_a_decent_pace(outside, *, when, about="", since=0, times=2, hint=PACE):
+    """Wait until there were so many pauses between requests (about a host)."""
+
+    def asked_for():
+        return [each for each in outside.requests[since:] if each.path.endswith(about)]
+
+    eventually(
+        lambda: sum(pause >= 0.3 for pause in pauses(asked_for(), until=time.monotonic())) >= times,
+        within=2 * SOON,
+        when=when,
+        expected=f"attempts at a decent pace: pauses of 0.3 s, {times} at least",
+        hint=hint,
+        seen=lambda: f"{len(asked_for())} requests",
+    )
+
+
 def no_news_of(app, outside):
     """Wait until the Deployment has been left alone between two tries, so that no event of it calls for a pass."""
 
@@ -90,11 +109,10 @@ def test_a_webapp_is_served(operator, namespace):
     """A new WebApp gets a Deployment and a Service of its own, and its status says when they are ready."""
     app = running(operator, namespace)
     eventually(
-        lambda: (app.condition("Available") or {}).get("status"),
-        "True",
+        lambda: {**found(app), "Available": (app.condition("Available") or {}).get("status")},
+        {**wanted(app), "Available": "True"},
         within=SOON,
         when="the Pods of a WebApp became ready",
-        expected="its condition Available is True",
         hint="The Deployment's status changes after it was made: an event of the Deployment, not of the WebApp.",
     )
 
@@ -166,7 +184,7 @@ def differs(app):
     return "\n".join(f"{field}: {said[field]}, not {want[field]}" for field in want if said[field] != want[field])
 
 
-@check(points=3, section="children-have-no-handlers", timeout=120)
+@check(points=3, section="children-have-no-handlers", timeout=120, long=True)
 def test_a_refused_write_is_made_up_for(operator, namespace, recorder):
     """When the API server fails for a moment, at any request, what failed is done again soon after."""
     attacks.fault_at_every_request(
@@ -223,14 +241,7 @@ def test_a_service_in_trouble_is_asked_again(operator, namespace, outside):
         hint="Once a handler has succeeded, kopf doesn't call it again until all the others have. It then counts the "
         "change that came meanwhile as handled. Something else has to look: @kopf.timer, or a daemon.",
     )
-    eventually(
-        lambda: sum(pause >= 0.3 for pause in pauses(outside.requests, until=time.monotonic())) >= 2,
-        within=SOON,
-        when=when,
-        expected="attempts with pauses between them, at least two of 0.3 s",
-        hint="Without a delay, this is a hot loop.",
-        seen=lambda: f"{len(outside.requests)} requests",
-    )
+    has_a_decent_pace(outside, when=when)
     outside.heal()
     hint = "raise kopf.TemporaryError with a delay of a few seconds; without one, it is a minute."
     has_record(outside, app, host, when="the outside service worked again", hint=hint)
@@ -241,7 +252,7 @@ def test_a_refusal_is_final_until_the_spec_changes(operator, namespace, outside)
     """What the outside service refuses is reported, and tried again only when the spec has changed."""
     ill = new_host()
     refused = {new_host(): status for status in (422, 400)}
-    outside.fail(503, host=ill)
+    outside.fail(503, host=ill, method="PUT")
     operator.start()
     apps = {}
     for bad, status in refused.items():
@@ -257,7 +268,7 @@ def test_a_refusal_is_final_until_the_spec_changes(operator, namespace, outside)
             expected="a Warning Event about the WebApp, or a condition of it, that names the host",
             hint="No one reads a log. kopf.warn(body, reason=…, message=…) writes an Event.",
         )
-    namespace.webapp(replicas=0, register=ill)  # its tries tell when a refused one would have been tried again
+    sick = namespace.webapp(replicas=0, register=ill)  # its tries tell when a refused one would have been tried again
     before = {bad: tries(outside, bad) for bad in refused}
     never(
         lambda: [f"{bad}, answered {refused[bad]}" for bad in refused if tries(outside, bad) > before[bad] + 1],
@@ -273,6 +284,12 @@ def test_a_refusal_is_final_until_the_spec_changes(operator, namespace, outside)
         app.edit(register=good)
         when = f"{bad} was refused with {refused[bad]}, then the host was changed in the spec"
         has_record(outside, app, good, when=when, hint="A new spec gets a new try.")
+    sick.edit(register=(good := new_host()))
+    when = f"{ill} was answered with 503 all the time, then the host was changed in the spec"
+    hint = (
+        "While a handler runs, kopf doesn't call it for anything newer. Don't try again inside it: let the error out."
+    )
+    has_record(outside, sick, good, when=when, hint=hint)
 
 
 @check(points=3, section="deletion", incident="nolar/kopf#932")
@@ -303,6 +320,9 @@ def test_the_record_goes_before_the_webapp(operator, namespace, outside):
         expected="the operator tries again to remove the record, within a few seconds",
         hint="As long as the record is there, raise kopf.TemporaryError(…, delay=…).",
     )
+    if app.now():
+        when = "the outside service answered 422 to every removal of a record"
+        has_a_decent_pace(outside, about=host, times=1, when=when)
     expect(
         app.now() is not None or record_owner(outside, host) is None,
         True,
@@ -337,26 +357,29 @@ def test_nobody_waits_for_a_slow_service(operator, namespace, outside):
     going = namespace.webapp(replicas=0, register=(host := new_host()))
     has_record(outside, going, host, when="a WebApp with `register` was created", hint="on.create: keep_record().")
     quiet(operator, deadline=3)
-    outside.slow(60, alive=True)
+
+    def another_is_served(when):
+        app = namespace.webapp(replicas=0, register=(quick := new_host()))
+        when = f"{when}, and another one was created, about whose host it answers at once"
+        served(
+            app,
+            within=4,
+            when=when,
+            hint="A call that blocks in an `async def` stops the one thread that serves every WebApp. Write `def`, and "
+            "kopf runs it in a thread; or await asyncio.to_thread(…).",
+        )
+        hint = "One thread, or one lock, for all calls of the service makes every record wait for the slowest."
+        has_record(outside, app, quick, when=when, hint=hint)
+
+    outside.slow(60, host=host, alive=True)
     going.delete()
     eventually(lambda: outside.waiting, within=SOON, when="the WebApp was deleted", hint="on.delete: remove_records().")
-    app = namespace.webapp(replicas=0)
-    hint = (
-        "A call that blocks in an `async def` stops the one thread that serves every WebApp. Write `def`, and kopf "
-        "runs it in a thread; or await asyncio.to_thread(…)."
-    )
-    when = "the outside service was slow to remove the record of a WebApp that was deleted, and another one was created"
-    served(app, within=4, when=when, hint=hint)
-    for _ in range(3):
-        namespace.webapp(replicas=0, register=new_host())
+    another_is_served("the outside service was slow to remove the record of a WebApp that was deleted")
+    for slow in (new_host() for _ in range(3)):
+        outside.slow(60, host=slow, alive=True)
+        namespace.webapp(replicas=0, register=slow)
     eventually(lambda: outside.waiting > 1, within=SOON, when="three WebApps with `register` came", hint="Ask for it.")
-    app = namespace.webapp(replicas=0)
-    served(
-        app,
-        within=4,
-        when="three WebApps were waiting for a slow answer of the outside service, and another one was created",
-        hint=hint,
-    )
+    another_is_served("three WebApps were waiting for a slow answer of the outside service")
 
 
 @check(points=2, section="one-at-a-time")
@@ -476,8 +499,8 @@ def test_a_crash_after_each_write(operator, namespace, recorder):
 
 @check(points=3, section="three-kinds-of-failure", incident="dask/dask-kubernetes#975")
 def test_any_other_failure_passes(operator, namespace, outside):
-    """After 401, 403, 404, 429, no answer or a host that is taken, the outside service is asked again in seconds."""
-    silent, statuses = new_host(), {new_host(): status for status in (401, 403, 404, 429)}
+    """After no answer, any status but 400 and 422, or a host that is taken, the service is asked again in seconds."""
+    silent, statuses = new_host(), {new_host(): status for status in (401, 403, 404, 409, 410, 423, 429)}
     outside.fail(NO_ANSWER, host=silent)
     for host, status in statuses.items():
         outside.fail(status, host=host)
@@ -492,21 +515,25 @@ def test_any_other_failure_passes(operator, namespace, outside):
         lambda: [f"asked once about a host, and {answers[host]}" for host in answers if tries(outside, host) < 3],
         [],
         within=3 * SOON,
-        when="the outside service refused four hosts with 401, 403, 404 and 429, and did not answer about a fifth",
+        when=f"the outside service answered {', '.join(map(str, statuses.values()))} to hosts, one each, and did not "
+        "answer about another one",
         expected="each of them is asked for again, every few seconds",
         hint="Only 400 and 422 are about the request itself. Everything else can pass while no object changes, so "
         "raise kopf.TemporaryError(…, delay=…).",
         seen=lambda: requests_seen(outside),
     )
+    has_a_decent_pace(outside, about=silent, when="the outside service did not answer about a host")
     when = "another WebApp had the host"
     expect(
         outside.records.get(taken), theirs, when=f"{when}; its record", hint="Never touch a record of another owner."
     )
     outside.heal()
-    del outside.records[taken]
     for host, app in apps.items():
         has_record(outside, app, host, when="the outside service worked again", hint="Ask again after a few seconds.")
     hint = "A host that is taken may be free tomorrow, and no object changes then: leave the RuntimeError to kopf."
+    only = f"{when}, and every other one had its record"
+    has_a_decent_pace(outside, since=len(outside.requests), times=1, when=only, hint=f"{hint} {PACE}")
+    del outside.records[taken]
     has_record(outside, waits, taken, when=f"{when}, and gave it up", hint=hint)
 
 

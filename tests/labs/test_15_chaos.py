@@ -12,10 +12,12 @@ from converge.grader.checks.webapps import (
     comes_back,
     deployment_of,
     namesakes_stay_independent,
+    other_image,
     service_of,
 )
 from converge.recorder import writes
 from converge.testing import attacks
+from converge.testing.objects.history import History, version
 
 FIELDS = ("image", "replicas", "port", "labels", "sidecar")
 SOON = 5.0  # seconds; a right operator needs a fraction of them, a wrong one keeps its author waiting
@@ -76,22 +78,33 @@ def one_pod(namespace):
     return lambda **spec: namespace.webapp(**{"replicas": 1, **spec})
 
 
+def all_fields(namespace):
+    """Makes WebApps with every field, and without Pods: nothing is to be seen of them here, and they take time."""
+    values = {"replicas": 0, "labels": {"keep": "a", "drop": "b"}, "sidecar": namespace.images.web[0]}
+    return lambda **spec: namespace.webapp(**{**values, **spec})
+
+
+def less(app):
+    """Take out of a WebApp's spec what can be taken out, and change the port."""
+    return app.edit(labels={"drop": None}, sidecar=None, port=app.spec["port"] + 1)
+
+
 @check(points=2, section="states-between-two-writes", incident="rabbitmq/cluster-operator#782", timeout=60)
 def test_killed_after_each_write(operator, namespace):
     """Killed right after any of its writes, or with any of its requests failed, it gets there."""
     attacks.crash_after_every_write(
         operator,
-        make=one_pod(namespace),
+        make=all_fields(namespace),
         wrong=wrong,
         within=SOON,
         hint="The next process starts in the middle. Which child is made only in the same pass as another one?",
     )
     attacks.fault_at_every_request(
         operator,
-        make=one_pod(namespace),
+        make=all_fields(namespace),
         wrong=wrong,
         children=CHILDREN,
-        edit=lambda app: app.edit(replicas=0, port=app.spec["port"] + 1),
+        edit=less,
         deletion=True,
         modes=("500", "lost", "409"),
     )
@@ -100,7 +113,7 @@ def test_killed_after_each_write(operator, namespace):
 @check(points=2, section="states-between-two-writes", incident="rabbitmq/cluster-operator#782", timeout=60)
 def test_a_child_that_is_missing_alone_is_made(operator, namespace, other_namespace):
     """Each child that is missing comes back, edits by hand are undone, and namesakes don't disturb each other."""
-    app = running(operator, namespace)
+    app = running(operator, namespace, labels={"keep": "a"})
     for kind in CHILDREN:
         comes_back(
             operator,
@@ -117,12 +130,22 @@ def test_a_child_that_is_missing_alone_is_made(operator, namespace, other_namesp
         wrong,
         drifts={
             "replicas": ("Deployment", app.name, {"spec": {"replicas": 2}}),
-            "selector": ("Service", app.name, {"spec": {"selector": {"app.kubernetes.io/instance": "another"}}}),
-            "targetPort": ("Service", app.name, {"spec": {"ports": [{"port": app.spec["port"], "targetPort": 1}]}}),
+            "a label": ("Deployment", app.name, {"metadata": {"labels": {"keep": "b"}}}),
+            "selector and targetPort": (
+                "Service",
+                app.name,
+                {
+                    "spec": {
+                        "selector": {"app.kubernetes.io/instance": "another"},
+                        "ports": [{"port": app.spec["port"], "targetPort": 1}],
+                    }
+                },
+            ),
+            "the label": ("Service", app.name, {"metadata": {"labels": {"keep": None}}}),
         },
         within=SOON,
     )
-    namesakes_stay_independent(operator, wrong)
+    namesakes_stay_independent(operator, wrong, replicas=0)
 
 
 @check(points=2, section="events-that-nobody-saw", incident="instaclustr/cassandra-operator#398", timeout=60)
@@ -195,17 +218,52 @@ def test_what_is_taken_out_of_the_spec_goes(operator, namespace):
         )
 
 
+def ahead(history, app):
+    """Reports of a generation that the Deployment hadn't got by then, by its image."""
+    deployments, found = history.versions("Deployment", app.name), []
+    for webapp in history.versions("WebApp", app.name):
+        generation, wanted = webapp["metadata"]["generation"], webapp["spec"]["image"]
+        if webapp.get("status", {}).get("observedGeneration") == generation:
+            before = [each for each in deployments if version(each) < version(webapp)]
+            image = webapps.container(before[-1], "web")["image"] if before else "none"
+            if image != wanted:
+                found.append(f"observedGeneration {generation}, which asks for {wanted}; the Deployment had {image}")
+    return found
+
+
 @check(points=2, section="lost-updates", incident="cloudnative-pg/cloudnative-pg#6328", timeout=60)
-def test_an_old_copy_is_not_written_back(operator, namespace, second_writer):
-    """Another writer's condition that the operator has not seen yet stays."""
+def test_an_old_copy_is_not_written_back(operator, namespace, recorder, second_writer):
+    """What another writer set, changed or removed since the operator read stays so; no report is ahead of the spec."""
     app = running(operator, namespace)
+    attacks.rival_has_conditions(second_writer, app)
+    operator.settle()
     attacks.late_watch_loses_nothing(operator, app, second_writer, change=lambda: app.edit(replicas=2), wrong=wrong)
+    history = History(namespace, "Deployment", "WebApp")
+
+    def another_image():
+        mark = recorder.mark()
+        app.edit(image=other_image(app))
+        eventually(lambda: recorder.since(mark).delivered("WebApp", name=app.name), within=SOON)
+
+    recorder.meanwhile(writes(besides=("WebApp",)), another_image)
+    app.edit(port=app.spec["port"] + 1)
+    when = "the port was changed, and while the operator wrote that to a child, the image was changed as well"
+    converged(app, when=when, hint="Look again.")
+    expect(
+        ahead(history, app),
+        [],
+        when=f"{when}; every version of the WebApp's status was compared with the Deployment of that moment",
+        hint="observedGeneration says: I have acted upon this. It is the generation of the WebApp that this pass has "
+        "read and acted upon, not of one that it reads afterwards.",
+    )
 
 
 @check(points=2, section="lost-updates", incident="cloudnative-pg/cloudnative-pg#6328", timeout=60)
 def test_a_write_in_between_is_not_lost(operator, namespace, second_writer):
-    """A condition that another writer sets between the operator's read and its write stays."""
+    """What another writer sets, changes or removes between the operator's read and its write stays so."""
     app = running(operator, namespace)
+    attacks.rival_has_conditions(second_writer, app)
+    operator.settle()
     attacks.write_in_between_is_not_lost(operator, app, second_writer, change=lambda: app.edit(replicas=2), wrong=wrong)
     since = {type: condition_in(app.now(), type)["lastTransitionTime"] for type in ("Available", "Degraded")}
     eventually(lambda: now_in_words() > max(since.values()))  # times are in whole seconds

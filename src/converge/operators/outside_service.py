@@ -45,6 +45,7 @@ class Outside:
         self._failing: list[tuple[int, str]] = []
         self._always: dict[tuple[str, str], int] = {}  # by host and method
         self._delays: dict[str, tuple[float, bool]] = {}
+        self._healed = threading.Event()  # set when those that wait now are to wait no longer
         self.waiting = 0  # requests that have come and are not answered yet
         self._port = port
         self._server: ThreadingHTTPServer | None = None
@@ -85,11 +86,13 @@ class Outside:
             self._delays[host] = seconds, alive
 
     def heal(self) -> None:
-        """Work again, at once and without errors."""
+        """Work again, at once and without errors; those that wait get their answer now."""
         with self._lock:
             self._failing.clear()
             self._always.clear()
             self._delays.clear()
+            self._healed.set()
+            self._healed = threading.Event()
         self.up()
 
     def answer(self, method: str, path: str, body: bytes, sign_of_life: Callable[[], object]) -> tuple[int, Any]:
@@ -97,8 +100,9 @@ class Outside:
         with self._lock:
             self.waiting += 1
             seconds, alive = self._delays.get(path.removeprefix("/records/")) or self._delays.get("", (0.0, False))
+            healed = self._healed
         try:
-            take_time(seconds, sign_of_life if alive else None)
+            take_time(seconds, sign_of_life if alive else None, healed)
         finally:
             with self._lock:
                 self.waiting -= 1
@@ -140,12 +144,12 @@ class Outside:
         return 200, self.records[host]
 
 
-def take_time(seconds: float, sign_of_life: Callable[[], object] | None) -> None:
+def take_time(seconds: float, sign_of_life: Callable[[], object] | None, enough: threading.Event) -> None:
     until = time.monotonic() + seconds
-    while sign_of_life and time.monotonic() < until:
+    while sign_of_life and time.monotonic() < until and not enough.is_set():
         sign_of_life()
-        time.sleep(SIGN_OF_LIFE)
-    time.sleep(max(0.0, until - time.monotonic()))
+        enough.wait(SIGN_OF_LIFE)
+    enough.wait(max(0.0, until - time.monotonic()))
 
 
 class _Server(ThreadingHTTPServer):

@@ -233,12 +233,16 @@ def comes_back(operator: Operator, app: CustomResource, kind: str, *, when: str,
     )
 
 
-def namesakes_stay_independent(operator: Operator, wrong: Callable[[CustomResource], str]) -> None:
+def namesakes_stay_independent(
+    operator: Operator, wrong: Callable[[CustomResource], str], *, replicas: int = 1
+) -> None:
     """`attacks.namesakes_are_independent` with ports that differ, an edit, a deletion and another one of that name."""
     ports = iter((8001, 8002, 8004))
     attacks.namesakes_are_independent(
         operator,
-        make=lambda namespace, name: cast("CourseNamespace", namespace).webapp(name, replicas=1, port=next(ports)),
+        make=lambda namespace, name: cast("CourseNamespace", namespace).webapp(
+            name, replicas=replicas, port=next(ports)
+        ),
         wrong=wrong,
         children=CHILDREN,
         edit=lambda app: app.edit(port=8003),

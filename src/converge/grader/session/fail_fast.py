@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from converge.files import write_whole
+from converge.grader.checks.check import ATTRIBUTE, Facts
 from converge.grader.session.plan import PLAN_OPTION, PlannedJob
 from converge.testing.verdicts.failure import Failure, Verdict
 
@@ -59,7 +60,11 @@ class FailFast:
     def _is_first(self) -> bool:
         if self._job is None:
             return False
-        mine = [each for each in self._item.session.items if each.path == self._item.path and _runs_submission(each)]
+        mine = [
+            each
+            for each in self._item.session.items
+            if each.path == self._item.path and _runs_submission(each) and not _takes_long(each)
+        ]
         return getattr(mine[0], "originalname", "") == getattr(self._item, "originalname", "")
 
     def _decided(self) -> Decision | None:
@@ -78,3 +83,9 @@ FAIL_FAST = pytest.StashKey[FailFast]()
 
 def _runs_submission(item: pytest.Item) -> bool:
     return any(name in getattr(item, "fixturenames", ()) for name in SUBMISSION_FIXTURES)
+
+
+def _takes_long(item: pytest.Item) -> bool:
+    """Whether it begins before its turn."""
+    facts: Facts | None = getattr(getattr(item, "function", None), ATTRIBUTE, None)
+    return facts is not None and facts.long

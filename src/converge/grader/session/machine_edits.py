@@ -217,17 +217,17 @@ class Editor:
         called = ast.unparse(node.func)
         if called.split(".")[0] in LOGGERS or called == "print":
             return
-        words = called[:1].isupper() and called.endswith(("Error", "Failure", "Taken"))
+        words = called.rpartition(".")[2][:1].isupper() and called.endswith(("Error", "Failure", "Taken"))
         if called.endswith("notify_all"):
             self.add(node.func, self.text(node.func).removesuffix("_all"), "wakes only one")
         if called.endswith("suppress"):
             self.add(node, f"{called}(Exception)", "suppresses every exception")
             self.add(node, f"{called}()", "suppresses nothing")
-        elif not words:
+        else:
             everything: list[ast.expr | ast.keyword] = [*node.args, *node.keywords]
             for keyword in node.keywords:
                 self.drop(node, everything, keyword, f"without {keyword.arg or '**'}=")
-            if len(node.args) > 1:
+            if len(node.args) > 1 and not words:
                 last = node.args[-1]
                 self.drop(node, everything, last, f"without its last argument {ast.unparse(last)}")
         self.edit_expression(node.func)

@@ -26,9 +26,9 @@ from converge.grader.course.job import Job
 from converge.grader.course.results import LabResult
 from converge.grader.session.machine_edits import MachineEdit, machine_edits
 from converge.grader.session.run import run
+from converge.grader.session.verify import MUTANT_DEADLINE_FACTOR
 
 EDITS_AT_A_TIME = {"library": 2, "operator": 4}  # operators mostly wait
-EDIT_DEADLINE_FACTOR = 0.5  # as for mutants by hand: the solution passes with the full deadline
 EDITS_IN_A_WAVE = 40  # edits in one wave: between waves, what was learned about the checks is put to use
 CAUGHT = (Status.FAILED, Status.TIMEOUT, Status.NOT_STARTED)
 
@@ -160,7 +160,8 @@ def grade(
         while left:
             asked = list(left)
             jobs = [
-                Job(lab, str(places[edit]), left[edit][:width], deadline_factor=EDIT_DEADLINE_FACTOR) for edit in asked
+                Job(lab, str(places[edit]), left[edit][:width], deadline_factor=MUTANT_DEADLINE_FACTOR)
+                for edit in asked
             ]
             for edit, outcome in zip(asked, run(course, jobs, workers=EDITS_AT_A_TIME[lab.kind]), strict=True):
                 result.seconds += sum(check.seconds for check in outcome.checks)

@@ -11,7 +11,11 @@ from converge.testing.attacks.at_rest import (
     zero_writes_at_rest,
 )
 from converge.testing.attacks.broken_watches import broken_watches_lose_nothing
-from converge.testing.attacks.concurrent_writers import late_watch_loses_nothing, write_in_between_is_not_lost
+from converge.testing.attacks.concurrent_writers import (
+    late_watch_loses_nothing,
+    rival_has_conditions,
+    write_in_between_is_not_lost,
+)
 from converge.testing.attacks.crashes import crash_after_every_write, crash_at_write, crash_before_every_write
 from converge.testing.attacks.downtime import changes_while_down
 from converge.testing.attacks.drift import foreign_fields_survive, heals_deletion, heals_drift
@@ -61,6 +65,7 @@ __all__ = [
     "old_spec_destroys_nothing",
     "path_independence",
     "random_walks",
+    "rival_has_conditions",
     "stranger_is_left_alone",
     "two_objects_are_independent",
     "two_replicas_are_as_good_as_one",

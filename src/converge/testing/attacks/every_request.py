@@ -7,6 +7,7 @@ its path or its body. Lists and watches serve all objects at once and carry no n
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -31,7 +32,7 @@ Wrong = Callable[[CustomResource], str]
 Change = Callable[[CustomResource], object]
 Look = Callable[[CustomResource], Any]
 
-AT_ONCE = 24  # objects side by side; more would keep the cluster busy rather than the operator
+AT_ONCE = 24  # objects side by side, more or less; many more would keep the cluster busy rather than the operator
 MOST_REQUESTS = 20  # of one object and one step; later ones are the same passes over again
 UPDATES = ("update", "patch", "apply")
 TIMES = re.compile("(Time|Timestamp|At)$")
@@ -170,8 +171,16 @@ def fault_at_every_request(
     attack.start()
     reference = attack.clean_run()
     cases = list(attack.cases(reference, chosen))
-    for first in range(0, len(cases), AT_ONCE):
-        attack.round(cases[first : first + AT_ONCE], reference)
+    for some in rounds(cases):
+        attack.round(some, reference)
+
+
+def rounds(cases: Sequence[Case]) -> Iterator[Sequence[Case]]:
+    """The cases in rounds of about equal size: a few left over make the rounds larger, and not one more."""
+    number = max(1, round(len(cases) / AT_ONCE))
+    size = max(1, math.ceil(len(cases) / number))
+    for first in range(0, len(cases), size):
+        yield cases[first : first + size]
 
 
 class EveryRequest:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from converge.testing.verdicts.failure import Failure
+from converge.testing.waits import deadlines
 from converge.testing.waits.waiting import Questions, eventually
 
 #: Asked while an attack waits; one that says yes ends the wait before its deadline, because nothing will change.
@@ -26,7 +27,8 @@ def wait_until_right(right: Callable[[], bool], *, within: float) -> bool:
 
 def fail_unless_right(wrong: Callable[[], str], *, within: float, when: str, hint: str, expected: str = "") -> None:
     """Wait until `wrong()` has nothing to say, or fail the check with what it says."""
-    if not wait_until_right(lambda: not wrong(), within=within) and (problem := wrong()):
+    patience = within * deadlines.deadline_factor
+    if not wait_until_right(lambda: not wrong(), within=patience) and (problem := wrong()):
         raise Failure(
             when=when, expected=expected or f"within {within:g} s all is as the spec says", got=problem, hint=hint
         )
