@@ -71,6 +71,17 @@ def test_a_good_day(operator, namespace, recorder):
     )
     app.edit(**another(app))
     follows(app, when="the WebApp's image and replicas were changed", hint="Read the WebApp at every call.")
+    made = uid_of(app, "Deployment")
+    for replicas in (0, 1):
+        app.edit(replicas=replicas)
+        follows(app, when=f"replicas was set to {replicas}", hint="0 is a number of Pods like any other.")
+    if uid_of(app, "Deployment") != made:
+        fail(
+            when="replicas was set to 0, and then to 1",
+            expected="the same Deployment, with 0 Pods and then with 1",
+            got="the Deployment was deleted and another one created: what others had added to it is lost",
+            hint="There must be no Deployment only if there is no WebApp. A WebApp that asks for 0 Pods is there.",
+        )
     namespace.patch(app.kind, app.name, {"metadata": {"finalizers": ["backup.example/keeps-it"]}})
     mark, before = operator.settle(), uid_of(app, "Deployment")
     app.delete()
