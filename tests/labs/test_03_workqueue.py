@@ -190,7 +190,6 @@ def test_done_wakes_a_worker(lab):
     expect(worker.result(), key, when="done() put a key back in line")
     changed_and_done = "changed while workers held them, and were done()"
     two_keys_two_workers(lab, lambda queue, key: (queue.done, key), changed_and_done, before=("add", "get", "add"))
-    two_keys_two_workers(lab, lambda queue, key: (queue.add_after, key, 0), "were added by add_after(…, 0)")
 
 
 @check(points=2, section="later")
@@ -281,6 +280,7 @@ def test_a_sleeping_worker_wakes_for_a_delayed_key(lab):
 @check(points=2, section="later")
 def test_every_sleeper_looks_again(lab):
     """add_after() makes every sleeping worker look again: keys come in time, and a timeout stays what it was."""
+    two_keys_two_workers(lab, lambda queue, key: (queue.add_after, key, 0), "were added by add_after(…, 0)")
     one_leaves_first(lab)
     earlier_for_all(lab)
     earlier_than_planned(lab)
