@@ -236,6 +236,8 @@ def reports_and_what_was_seen(recorder, app):
 
     Nothing for an operator that lists or watches the Deployments: those answers aren't kept.
     """
+    if recorder.watches("Deployment") or recorder.reads("Deployment", verb="list"):
+        return
     seen = []
     for each in sorted(recorder.requests, key=lambda request: request.time):
         if each.resource == "deployments" and each.name == app.name and each.status in (200, 201) and each.answer:
