@@ -52,6 +52,10 @@ class Box:
             pass
         time.sleep(seconds)
 
+    def poll(self):
+        while not self.gate.wait(0.001):
+            pass
+
     def wake(self):
         self.gate.set()
 
@@ -161,6 +165,10 @@ def test_hurried_time_reaches_every_limit_in_a_moment(lab):
     box = lab.Box()
     box.wait_until_it_is_late(120)  # longer than any call may take
     assert 240 <= hurried.waited <= 241
+    assert hurried.waits == 241
+    hurried.oversleep(3600)
+    box.wait_until_it_is_late(0.5)
+    assert 3841 <= hurried.waited <= 3842
     forever = box.wait.start()
     assert not forever.finished(within=0.05), "a wait without a timeout is as long as ever"
     box.wake()
@@ -212,6 +220,25 @@ def test_two_calls_meet_at_every_line(lab):
     assert (0, 0) in answers  # the race of count() is found
     assert (1, 0) in answers
     assert not reached
+
+
+def test_a_call_that_sleeps_is_woken_by_the_call_that_it_meets(lab):
+    box = lab.Box()
+    reached, answers = lab.interrupt((box.wait,), (box.wake,), 9)
+    assert not reached
+    assert answers == ("woken", None)
+
+
+def test_the_lines_of_a_sleeper_do_not_run(lab):
+    boxes, counters = [], []
+    for _ in range(2):
+        boxes.append(lab.Box())
+        counters.append(lab.resolve("converge.grader.library.doubles:LineCounter")())
+        (boxes[-1].poll if boxes[1:] else boxes[-1].wait).start().asleep()
+    assert eventually(lambda: counters[1].most() > 5)
+    assert counters[0].most() == 1
+    for box in boxes:
+        box.wake()
 
 
 def test_an_exception_fails_the_check_and_names_the_line(lab):

@@ -19,6 +19,13 @@ from converge.testing import attacks
 A_TIME = "2026-01-01T00:00:00Z"
 SOON = 8.0  # seconds; a right operator needs two passes, one second
 
+UNREADABLE = (
+    (500, None, "500"),
+    (403, None, "403"),
+    (429, None, "429"),
+    (404, "", "404 page not found, which is UnknownKind: for a moment it didn't serve that kind,"),
+)
+
 follows = partial(deployment_follows, within=SOON)
 
 
@@ -95,7 +102,7 @@ def test_it_follows_the_number_of_pods(operator, namespace, recorder):
     section="one-pass",
     incident="jthomperoo/custom-pod-autoscaler-operator#53: a new image never reached what already existed",
 )
-def test_it_follows_the_image(operator, namespace):
+def test_it_follows_the_image(operator, namespace, recorder):
     """When the image changes, the Deployment follows, and what others have added to it stays."""
     old, new = namespace.images.web
     app = namespace.webapp(image=old)
@@ -120,7 +127,7 @@ def test_it_follows_the_image(operator, namespace):
         hint="Both settings count: act on a difference in any of them. And the Deployment is found by its name, "
         "whatever its labels are.",
     )
-    operator.settle()
+    passes(recorder, 2)
     found = deployment_of(app)["spec"]["template"]
     expect(
         {
@@ -141,7 +148,7 @@ def test_a_deleted_webapp_is_no_error(operator, namespace, recorder):
     app, other = namespace.webapp(), namespace.webapp()
     operator.start()
     follows(app, when="a WebApp was created", hint="act() creates what is missing.")
-    recorder.wait_quiet(0.2, SOON)  # between two passes: one that is under way may fail to report to a WebApp that goes
+    passes(recorder, 2)  # one that is under way may fail to report to a WebApp that goes
     printed = len(operator.output)
     app.delete()
     passes(recorder, 2)
@@ -211,6 +218,32 @@ def test_the_status_says_how_many_are_available(operator, namespace, recorder):
         hint="The number is availableReplicas, not readyReplicas: a Pod is available once it has been ready for a "
         "while. The field is left out when it is 0.",
     )
+    for report, seen in reports_and_what_was_seen(recorder, app):
+        if claimed(report) not in seen[-2:]:
+            fail(
+                when=f"replicas was set to {few}, {few + 1}, 0 and {few} again; each report was compared with what the "
+                "server had answered about the Deployment before",
+                expected=f"a report of {' or '.join(map(str, sorted(set(seen[-2:]))))} available Pods",
+                got=f"a report of {claimed(report)}",
+                seen=[str(report)],
+                hint="The number is the one in the Deployment's status, as the server answered it, whatever it is: not "
+                "computed from what was asked for.",
+            )
+
+
+def reports_and_what_was_seen(recorder, app):
+    """Each report, with the numbers of available Pods in the answers about the Deployment before it.
+
+    Nothing for an operator that lists or watches the Deployments: those answers aren't kept.
+    """
+    if recorder.watches("Deployment") or recorder.reads("Deployment", verb="list"):
+        return
+    seen = []
+    for each in sorted(recorder.requests, key=lambda request: request.time):
+        if each.resource == "deployments" and each.name == app.name and each.status in (200, 201) and each.answer:
+            seen.append((each.answer.get("status") or {}).get("availableReplicas", 0))
+        elif each.resource == "webapps" and each.is_write and claimed(each) is not None and seen:
+            yield each, list(seen)
 
 
 @check(points=2, section="nothing-to-do-means-no-write", incident="3scale/3scale-operator#1167", timeout=60)
@@ -325,29 +358,30 @@ def test_unreadable_is_not_missing(operator, namespace, recorder):
     operator.start()
     follows(app, when="a WebApp was created", hint="act() creates what is missing.")
     operator.settle()
-    for kind in ("Deployment", "WebApp"):
-        mark, printed = recorder.mark(), len(operator.output)
-        broken = recorder.fail(reads(kind, verb="get"), status=500, times=1)
-        app.poke()
-        eventually(lambda broken=broken: broken.fired, within=3)  # one that lists has nothing to be told
-        passes(recorder, 1)
-        broken.remove()
-        created = recorder.since(mark).writes("Deployment", verb="create")
-        if created:
-            fail(
-                when=f"the API server answered 500 when the {kind} was read",
-                expected="the pass fails, and the next one looks again",
-                got="the Deployment was created, although it exists",
-                seen="\n".join(map(str, created[:3])),
-                hint="Catch NotFound and nothing else: any other error means that you don't know.",
-            )
-        if broken.fired and not eventually(lambda printed=printed: operator.output[printed:].strip(), within=3):
-            fail(
-                when=f"the API server answered 500 when the {kind} was read",
-                expected="the error propagates, and the caller of reconcile logs it",
-                got="the operator printed nothing: this pass looked like one with nothing to do",
-                hint="Don't catch what you can't handle. Every error but NotFound has to leave reconcile().",
-            )
+    for status, reason, answer in UNREADABLE:
+        for kind in ("Deployment", "WebApp"):
+            mark, printed = recorder.mark(), len(operator.output)
+            broken = recorder.fail(reads(kind, verb="get"), status=status, reason=reason, times=1)
+            app.poke()
+            eventually(lambda broken=broken: broken.fired, within=3)  # one that lists has nothing to be told
+            passes(recorder, 1)
+            broken.remove()
+            written = recorder.since(mark).writes("Deployment")
+            if written:
+                fail(
+                    when=f"the API server answered {answer} when the {kind} was read",
+                    expected="the pass fails, and the next one looks again",
+                    got=f"a write to the Deployment, which exists and is right: {written[0].verb}",
+                    seen="\n".join(map(str, written[:3])),
+                    hint="Catch NotFound and nothing else: any other error means that you don't know.",
+                )
+            if broken.fired and not eventually(lambda printed=printed: operator.output[printed:].strip(), within=3):
+                fail(
+                    when=f"the API server answered {answer} when the {kind} was read",
+                    expected="the error propagates, and the caller of reconcile logs it",
+                    got="the operator printed nothing: this pass looked like one with nothing to do",
+                    hint="Don't catch what you can't handle. Every error but NotFound has to leave reconcile().",
+                )
 
 
 @check(points=3, section="one-pass", incident="rabbitmq/cluster-operator#782: a crash between two steps", timeout=60)

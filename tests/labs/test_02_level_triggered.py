@@ -71,6 +71,17 @@ def test_a_good_day(operator, namespace, recorder):
     )
     app.edit(**another(app))
     follows(app, when="the WebApp's image and replicas were changed", hint="Read the WebApp at every call.")
+    made = uid_of(app, "Deployment")
+    for replicas in (0, 1):
+        app.edit(replicas=replicas)
+        follows(app, when=f"replicas was set to {replicas}", hint="0 is a number of Pods like any other.")
+    if uid_of(app, "Deployment") != made:
+        fail(
+            when="replicas was set to 0, and then to 1",
+            expected="the same Deployment, with 0 Pods and then with 1",
+            got="the Deployment was deleted and another one created: what others had added to it is lost",
+            hint="There must be no Deployment only if there is no WebApp. A WebApp that asks for 0 Pods is there.",
+        )
     namespace.patch(app.kind, app.name, {"metadata": {"finalizers": ["backup.example/keeps-it"]}})
     mark, before = operator.settle(), uid_of(app, "Deployment")
     app.delete()
@@ -371,24 +382,30 @@ def test_a_nudge_for_nothing(operator, namespace, recorder):
 @check(points=3, section="a-name-and-nothing-else", timeout=60)
 def test_an_unreadable_webapp_is_not_gone(operator, namespace, recorder):
     """When a WebApp can't be read, its Deployment stays."""
-    app = namespace.webapp()
     operator.start()
-    follows(app, when="a WebApp was created", hint="At the start, every name comes.")
-    at_ease(operator, app)
-    before, mark = uid_of(app, "Deployment"), recorder.mark()
+    cases = []
     for status, reason, answer in (
         (500, None, "500"),
+        (504, None, "504"),
         (403, None, "403"),
         (429, None, "429"),
         (404, "", "404 page not found, which is UnknownKind: for a moment it didn't serve any WebApp,"),
     ):
-        unreadable = recorder.fail(reads("WebApp", verb="get", name=app.name), status=status, reason=reason)
+        app = namespace.webapp(replicas=1)
+        cases.append((app, status, reason, answer))
+    for app, *_ in cases:
+        follows(app, when="a WebApp was created", hint="Every name comes at the start.")
+        at_ease(operator, app)
+    mark, faults = recorder.mark(), []
+    before = {app.name: uid_of(app, "Deployment") for app, *_ in cases}
+    for app, status, reason, _ in cases:
+        faults.append(recorder.fail(reads("WebApp", verb="get", name=app.name), status=status, reason=reason))
         app.poke()
-        eventually(lambda unreadable=unreadable: unreadable.fired, within=3)  # one that reads a cache has none
-        operator.settle()
-        unreadable.remove()
-        deleted = recorder.since(mark).writes("Deployment", verb="delete")
-        if deleted or uid_of(app, "Deployment") != before:
+    eventually(lambda: all(each.fired for each in faults), within=3)  # one that reads a cache has none
+    operator.settle()
+    for app, _, _, answer in cases:
+        deleted = recorder.since(mark).writes("Deployment", verb="delete", name=app.name)
+        if deleted or uid_of(app, "Deployment") != before[app.name]:
             fail(
                 when=f"the API server answered {answer} once when the WebApp was read",
                 expected="the Deployment stays: the WebApp exists, it just couldn't be read",

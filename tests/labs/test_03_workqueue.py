@@ -7,9 +7,11 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
 from converge.grader import AnswerOf, check, eventually, expect, fail, smallest
+from converge.testing.verdicts.failure import TookTooLong
 from converge.testing.waits.deadlines import scaled
 
-ONLY_A_NOTIFY_WAKES = "converge.grader.library.doubles:disable_timeouts"
+DOUBLES = "converge.grader.library.doubles:"
+ONLY_A_NOTIFY_WAKES = DOUBLES + "disable_timeouts"
 
 
 def keys(count):
@@ -143,26 +145,28 @@ def test_get_waits_for_a_key(lab):
             hint="add() has to notify the condition on which get() sleeps.",
         )
     expect(worker.result(), key, when=f"a worker slept in get() and {key} was added")
-    two_keys_two_workers(lab)
+    two_keys_two_workers(lab, lambda queue, key: (queue.add, key), "were added")
 
 
-def two_keys_two_workers(lab):
-    """Two keys come one right after the other: both sleepers are needed."""
-    lab.resolve("sys:setswitchinterval")(1.0)  # so the first sleeper can't take its key before the second one is added
+def two_keys_two_workers(lab, line_up, did, before=()):
+    """Two keys get in line one right after the other, each by a call of its own: both sleepers are needed."""
+    lab.resolve("sys:setswitchinterval")(1.0)  # so the first sleeper can't take its key before the second one comes
     queue, added = lab.WorkQueue(), keys(2)
+    for key in added:
+        lab.play([(getattr(queue, name), 0 if name == "get" else key) for name in before])
     workers = [queue.get.start() for _ in added]
     for worker in workers:
         worker.asleep()
-    lab.play([(queue.add, key) for key in added])
+    lab.play([line_up(queue, key) for key in added])
     if not all(worker.finished(within=2) for worker in workers):
         fail(
-            when=f"two workers slept in get(), and {added[0]} and {added[1]} were added one right after the other",
+            when=f"two workers slept in get(), and {added[0]} and {added[1]} {did}, one right after the other",
             expected="each worker has one of them",
             got=f"{sum(worker.finished(within=0) for worker in workers)} of 2 had a key 2 s later",
             hint="Each key that gets in line is work for one more worker: notify for each, also when another key is "
             "already in line.",
         )
-    expect(sorted(worker.result() for worker in workers), sorted(added), when="two keys were added for two workers")
+    expect(sorted(worker.result() for worker in workers), sorted(added), when=f"two keys {did}, for two workers")
 
 
 @check(points=1, section="waiting")
@@ -184,6 +188,8 @@ def test_done_wakes_a_worker(lab):
             hint="done() puts the key back in line, so it has to notify too.",
         )
     expect(worker.result(), key, when="done() put a key back in line")
+    changed_and_done = "changed while workers held them, and were done()"
+    two_keys_two_workers(lab, lambda queue, key: (queue.done, key), changed_and_done, before=("add", "get", "add"))
 
 
 @check(points=2, section="later")
@@ -216,6 +222,16 @@ def test_a_delayed_key_comes_when_it_is_due(lab):
         None,
         when=f"{late} was done(), and 100 s more passed",
         hint="A delayed key that came is no longer delayed: take it off the heap.",
+    )
+    together = keys(3)
+    for key, delay in zip(together, (30, 10, 20), strict=True):
+        queue.add_after(key, delay)
+    clock.advance(30)
+    expect(
+        [queue.get(timeout=0) for _ in together],
+        [together[1], together[2], together[0]],
+        when=f"add_after() was called for {', '.join(together)} with 30, 10 and 20 s, and workers took them 30 s later",
+        hint="All of them are due, the earliest first. A heap keeps them in this order.",
     )
     twice, other = keys(2)
     queue.add_after(twice, 5)
@@ -264,6 +280,7 @@ def test_a_sleeping_worker_wakes_for_a_delayed_key(lab):
 @check(points=2, section="later")
 def test_every_sleeper_looks_again(lab):
     """add_after() makes every sleeping worker look again: keys come in time, and a timeout stays what it was."""
+    two_keys_two_workers(lab, lambda queue, key: (queue.add_after, key, 0), "were added by add_after(…, 0)")
     one_leaves_first(lab)
     earlier_for_all(lab)
     earlier_than_planned(lab)
@@ -370,26 +387,38 @@ def woken_for_nothing(lab):
 @check(points=1, section="waiting")
 def test_workers_sleep(lab):
     """A worker with nothing to do sleeps: it doesn't ask again and again."""
-    clocks = {"the queue was empty": lab.clock(), "a key was due in 60 s": lab.clock()}
-    workers = []
-    for when, clock in clocks.items():
-        queue, (key,) = lab.WorkQueue(clock=clock), keys(1)
-        if when != "the queue was empty":
-            queue.add_after(key, 60)
-        workers.append(queue.get.start())
-        workers[-1].asleep()
-    workers[-1].finished(within=0.1)
-    before = {when: clock.asked for when, clock in clocks.items()}
-    workers[-1].finished(within=0.6)
-    for when, clock in clocks.items():
-        asked = clock.asked - before[when]
-        if asked > 4:
+    workers = {}
+    for when, steps in (
+        ("the queue was empty", []),
+        ("a key was due in 60 s", [("add_after", 60)]),
+        ("another worker held the only key, which had been added once more", [("add",), ("get",), ("add",)]),
+    ):
+        queue, (key,) = lab.WorkQueue(), keys(1)
+        for name, *seconds in steps:
+            lab.play([(getattr(queue, name), *([0] if name == "get" else [key, *seconds]))])
+        counter = lab.resolve(DOUBLES + "LineCounter")()  # of the lines on the threads that begin from now on
+        workers[when] = queue.get.start(), counter
+        workers[when][0].asleep()
+    last, _ = workers[when]
+    last.finished(within=0.1)
+    before = {when: counter.most() for when, (_, counter) in workers.items()}
+    last.finished(within=0.6)
+    for when, (worker, counter) in workers.items():
+        looks = counter.most() - before[when]
+        if looks > 4:
             fail(
                 when=f"{when}, and a worker had been in get() for a moment",
                 expected="it sleeps until it is notified or a key is due",
-                got=f"it looked at the clock {asked} times in {scaled(0.6):.1f} s",
+                got=f"it ran the same line {looks} times in {scaled(0.6):.1f} s",
                 hint="Give wait() the time until the next key is due, or no time at all. A short wait in a loop keeps "
                 "a thread busy for nothing.",
+            )
+        if worker.finished(within=0):
+            fail(
+                when=f"{when}, and a worker called get() without a timeout",
+                expected="it sleeps until it is notified or a key is due",
+                got=f"get() returned {worker.result()!r}",
+                hint="Without a timeout, get() returns a key, or None once the queue has been shut down.",
             )
 
 
@@ -514,6 +543,26 @@ def test_shut_down_lets_everybody_go(lab):
         hint="After a shutdown add() does nothing, done() still lines up what was added before, and get() returns None "
         "only when nothing waits any more.",
     )
+    nothing_becomes_due(lab)
+
+
+def nothing_becomes_due(lab):
+    """What was delayed when the queue was shut down never gets in line, nor what is delayed after that."""
+    clock, (before, after, failed) = lab.clock(), keys(3)
+    queue = lab.WorkQueue(clock=clock)
+    queue.add_after(before, 5)
+    queue.shut_down()
+    queue.add_after(after, 5)
+    queue.add_rate_limited(failed)
+    clock.advance(600)
+    expect(
+        queue.get(timeout=0),
+        None,
+        when=f"{before} was due in 5 s, shut_down() was called, then add_after({after!r}, 5) and "
+        f"add_rate_limited({failed!r}), and ten minutes passed",
+        hint="Workers get what was in line at the shutdown. A delayed key wasn't, and nobody waits for it any more: "
+        "look at `shutting_down` also where a key that is due gets in line.",
+    )
 
 
 def scenarios(lab, key):
@@ -536,6 +585,25 @@ def scenarios(lab, key):
             f"{second}({'' if second == 'get' else repr(key)})",
             meet,
         )
+
+
+def sleepers_that_are_missed(lab, key):
+    """A worker is about to sleep when a key is added, or the queue is shut down: it must not sleep through that."""
+    for call, right in (("add", key), ("shut_down", None)):
+        reached, line = True, 0
+        while reached and line < 40:
+            line += 1
+            queue = lab.WorkQueue()
+            second = (queue.add, key) if call == "add" else (queue.shut_down,)
+            hint = (
+                "Look for a key and begin to wait under one hold of the condition. What happens in between is missed."
+            )
+            story = f"{call}() of another thread came before line number {line} that get() ran, on an empty queue"
+            try:
+                reached, (answer, _) = lab.interrupt((queue.get,), second, line)
+            except TookTooLong:
+                fail(when=story, expected=f"get() returns {right!r}", got="it slept on", hint=hint)
+            expect(answer, right, when=story, hint=hint)
 
 
 def counts_that_meet(lab, key):
@@ -578,6 +646,7 @@ def test_calls_that_meet(lab):
                 hint="Hold the condition from the first look to the last change: between two lines, others run.",
             )
     counts_that_meet(lab, key)
+    sleepers_that_are_missed(lab, key)
 
 
 @check(points=2, section="one-key-one-worker", timeout=40)
@@ -645,15 +714,18 @@ class Model:
     Keys that were added are in order (`line`). Keys that became due are somewhere in the line (`loose`), since
     queues differ in when they look at the clock. A key that was both added and delayed may come a second time
     or not: both client-go (yes) and controller-runtime's priority queue (no) are right.
+    After a shutdown, the line is what was added before, and perhaps what was due before.
     """
 
     def __init__(self):
-        self.now = 0
+        self.now, self.open = 0, True
         self.line, self.held = [], set()
         self.loose, self.again, self.later = {}, {}, {}  # key -> must it come?
         self.failures = Counter()
 
     def add(self, key):
+        if not self.open:
+            return
         self.later = {(due, each): must and each != key for (due, each), must in self.later.items()}
         if key in self.held:
             self.again[key] = "line"
@@ -663,6 +735,8 @@ class Model:
             self.line.append(key)
 
     def add_after(self, key, delay):
+        if not self.open:
+            return
         pending = [due for due, each in self.later if each == key]
         coming = pending or key in self.line or key in self.loose or key in self.again
         moment = (self.now + delay, key)
@@ -676,6 +750,14 @@ class Model:
 
     def forget(self, key):
         del self.failures[key]
+
+    def num_requeues(self, key):
+        return self.failures[key]
+
+    def shut_down(self):
+        self.open, self.later = False, {}
+        self.loose = dict.fromkeys(self.loose, False)
+        self.again = {key: must == "line" and must for key, must in self.again.items()}
 
     def advance(self, seconds):
         self.now += seconds
@@ -709,7 +791,10 @@ class Model:
 
 
 def random_program():
-    """Calls in random order, more often than not about one key; done() lets go of every key that is held."""
+    """Calls in random order, more often than not about one key; done() lets go of every key that is held.
+
+    Every third program shuts the queue down on the way.
+    """
 
     def call():
         key, seconds = random.choice("aab"), random.randint(1, 5)
@@ -722,10 +807,14 @@ def random_program():
                 ("add_after", key, seconds),
                 ("add_rate_limited", key),
                 ("forget", key),
+                ("num_requeues", key),
             ]
         )
 
-    return [call() for _ in range(40)]
+    calls = [call() for _ in range(40)]
+    if not random.randrange(3):
+        calls[random.randrange(10, 35)] = ("shut_down",)
+    return calls
 
 
 def compare(model, calls, answers):
@@ -746,9 +835,9 @@ def compare(model, calls, answers):
         made.append(f"{name}({', '.join(map(repr, arguments))})")
         if name == "advance":
             made[-1] = f"… {arguments[0]} s pass on the queue's clock"
-        if answer is not None:
-            return made, "returns None", repr(answer)
-        getattr(model, name)(*arguments)
+        right = getattr(model, name)(*arguments)
+        if answer != right and (model.open or name != "num_requeues"):  # who counts after a shutdown is free to
+            return made, f"returns {right!r}", repr(answer)
     if len(answers) < len(calls):
         return [*made, f"{calls[len(answers)][0]}(…)"], "returns", "it never came back"
     return None

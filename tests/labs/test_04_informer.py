@@ -194,6 +194,23 @@ def test_it_follows_changes(followed, namespace):
         when=f"the image of {first.name} was changed",
         hint="A MODIFIED event carries the whole new object: it replaces the old one.",
     )
+    request = NewObject("converge.runtime:Request", (str(namespace), third.name))
+
+    def lasting():
+        obj = followed.informer.get(request) or {}
+        return {"labels": obj.get("metadata", {}).get("labels"), "status": obj.get("status")}
+
+    for labels, status in (({"team": "shop"}, {"availableReplicas": 1}), (None, None)):
+        namespace.patch(KIND, third.name, {"metadata": {"labels": labels}})
+        namespace.patch(KIND, third.name, {"status": status}, subresource="status")
+        eventually(
+            lasting,
+            {"labels": labels, "status": status},
+            within=8,
+            when=f"labels and status of {third.name} were " + ("set" if labels else "set, and then removed altogether"),
+            hint="A MODIFIED event carries the whole new object, which takes the place of the old one. What it lacks "
+            "is gone: don't merge it into what you had.",
+        )
     second.delete()
     followed.shows(first, third, when=f"{second.name} was deleted", hint="A DELETED event removes the object.")
 
@@ -202,12 +219,16 @@ def test_it_follows_changes(followed, namespace):
 def test_handlers_get_keys(followed, namespace, lab):
     """Handlers get the key of each object: at the first list, at each change, at the deletion."""
     app = namespace.webapp(image=namespace.images.web[0])
-    nobody, owners, last = [], [], []
+    nobody, owners, last, images = [], [], [], []
+
+    def no_owner(obj):
+        images.append(obj["spec"]["image"])
+        return []
 
     def two_owners(obj):
         return [[obj["metadata"]["namespace"], each + obj["metadata"]["name"]] for each in ("first-", "second-")]
 
-    followed.informer.add_handler(lambda request: nobody.append(request[1]), lambda obj: [])
+    followed.informer.add_handler(lambda request: nobody.append(request[1]), no_owner)
     followed.informer.add_handler(lambda request: owners.append(request[1]), two_owners)
     followed.informer.add_handler(lambda request: last.append(request[1]))
     hint = "tell() is called for each object of the first list and for each event but bookmarks."
@@ -232,6 +253,15 @@ def test_handlers_get_keys(followed, namespace, lab):
             "deleted (the first names that the handler got, and how many in all)",
             hint="Each handler is called with every key that its own `keys` finds, and not with the object's own key.",
         )
+    old, new = namespace.images.web
+    expect(
+        images,
+        [old, new, new],
+        when="a WebApp was listed, its image was changed, and it was deleted; a function of `keys` noted the image of "
+        "each object that it got",
+        hint="`keys` gets the whole object: the new one after a change, and the last one that was there after a "
+        "deletion.",
+    )
 
 
 @check(points=2, section="keys-not-events")
@@ -357,12 +387,21 @@ def test_a_cut_watch_goes_on(followed, namespace, recorder):
             "deletion a second time. Keep the version of each event as it comes: a watch may also end with an "
             "exception.",
         )
+    expect(
+        len(followed.lists()),
+        1,
+        when="the watch was cut once, and ended with an ERROR event that said 500 once",
+        hint="Only Gone takes the version away, wherever the error comes from. After any other one, watch from where "
+        "you were.",
+    )
 
 
 @check(points=2, section="bookmarks")
 def test_bookmarks_move_the_version(followed, namespace, recorder):
     """A bookmark is not an object; it moves the version from which the next watch starts."""
     app = namespace.webapp()
+    told = []
+    followed.informer.add_handler(lambda request: None, lambda obj: told.append(obj["metadata"].get("name")) or [])
     followed.start()
     elsewhere = namespace.create({"kind": "ConfigMap", "metadata": {"name": namespace.new_name()}})
     version = elsewhere["metadata"]["resourceVersion"]
@@ -379,6 +418,12 @@ def test_bookmarks_move_the_version(followed, namespace, recorder):
         version,
         when="a bookmark was sent, then the watch was cut",
         hint="Ask for bookmarks (bookmarks=True), and take the version from every event, bookmarks as well.",
+    )
+    expect(
+        told,
+        [app.name],
+        when="a WebApp was listed, and a bookmark was sent; `keys` of a handler noted the name of each object",
+        hint="A bookmark isn't an object, and nothing has changed: there's nobody to tell.",
     )
 
 
@@ -436,6 +481,13 @@ def test_a_deletion_while_away_is_seen(followed, namespace, recorder):
     labelled, same = namespace.webapp(), namespace.webapp()
     looked = []  # what a worker that starts at once finds in the cache
     followed.informer.add_handler(lambda request: looked.append((request[1], followed.cache().get(request[1]))))
+    given = []  # what `keys` gets to see
+
+    def keys(obj):
+        given.append((obj["metadata"]["name"], (obj.get("spec", {}).get("image"), obj["metadata"].get("labels"))))
+        return []
+
+    followed.informer.add_handler(lambda request: None, keys)
     followed.start()
     eventually(
         lambda: len(looked) >= 4,
@@ -453,6 +505,7 @@ def test_a_deletion_while_away_is_seen(followed, namespace, recorder):
     )
     followed.told.clear()
     looked.clear()
+    given.clear()
     gone.delete()
     changed.edit(image=namespace.images.web[1])
     namespace.client.patch(*WEBAPP, labelled.name, str(namespace), {"metadata": {"labels": {"team": "shop"}}})
@@ -497,12 +550,33 @@ def test_a_deletion_while_away_is_seen(followed, namespace, recorder):
         hint="First the whole cache, then tell(), also for what is missing from the list: a worker that is woken too "
         "early still finds the deleted object, and isn't woken again.",
     )
+    eventually(
+        lambda: len({name for name, _ in given}) >= len(differences), when=when, expected="every `keys` is called"
+    )
+    expect(
+        {differences[name]: seen for name, seen in given if name in differences},
+        {
+            "deleted": (gone.spec["image"], None),
+            "changed": (changed.spec["image"], None),
+            "labelled": (labelled.spec["image"], {"team": "shop"}),
+            "created": (new.spec["image"], None),
+        },
+        when=f"{when}; a function of `keys` noted image and labels of each object that it got",
+        hint="`keys` gets the whole object, also of one that is gone: its last state is in the old cache. In lesson 05 "
+        "`keys` reads the owner reference of a deleted Deployment.",
+    )
     expect(
         followed.told.count(same.name),
         0,
         when=f"{same.name} was the same before and after",
         expected="no handler is called with it",
         hint="An object whose version is the same hasn't changed: no one has to look at it.",
+    )
+    expect(
+        [followed.told.count(name) for name in differences],
+        [1] * len(differences),
+        when=f"{when}; calls of a handler for each of these four",
+        hint="Tell each difference once.",
     )
 
 
@@ -594,6 +668,13 @@ def test_failures_are_spaced(lab, kubeconfig, namespace, recorder):
                 expected=f"at least two attempts to {what}",
                 hint="An error isn't a reason to give up.",
             )
+            tried = len(refused.fired)
+            recorder.wait_for(lambda refused=refused, tried=tried: len(refused.fired) > tried, 2)
+            followed.informer.stop()
+            followed.ends(
+                when=f"every {what} was answered {status}, and stop() was called during the pause after that",
+                hint="`stopping.wait(seconds)` is a pause that stop() can end; time.sleep() isn't.",
+            )
         if too_fast(refused):
             fail(
                 when=f"every {what} was answered {status}",
@@ -609,8 +690,6 @@ def test_failures_are_spaced(lab, kubeconfig, namespace, recorder):
                 expected="no list",
                 hint="Only Gone makes the version useless. After any other error, watch from where you were.",
             )
-        followed.informer.stop()
-        followed.running.result()
 
 
 @check(points=1, section="stopping")

@@ -6,11 +6,16 @@ from pathlib import Path
 
 import pytest
 
+from converge import runtime
 from converge.grader import NewObject, check, eventually, expect, fail, never
-from converge.grader.library.errors import InvalidPortError
-from converge.runtime import Conflict, NotFound, TerminalError
+from converge.grader.library.errors import InvalidPortError, QuotaUsedUpError
+from converge.runtime import TerminalError
 
 DOUBLES = "converge.grader.library.doubles:"
+REFUSALS = sorted(
+    (each for each in vars(runtime).values() if isinstance(each, type) and issubclass(each, runtime.ApiError)),
+    key=lambda each: each.__name__,
+)  # whatever a request can end with
 
 
 def key(name=None):
@@ -168,9 +173,9 @@ def test_errors_back_off(bench):
     """A key whose reconciliation failed comes back, whatever the error was, and later after each failure."""
     for error in (
         ValueError("no number"),
-        NotFound("get Secret", "there is none"),
-        Conflict("patch Deployment", "it has changed since it was read"),
         TimeoutError("no answer"),
+        QuotaUsedUpError("six of five WebApps"),
+        *(refusal("patch Deployment", "refused") for refusal in REFUSALS),
     ):
         request, what = key(), type(error).__name__
         bench.answer = failing(error)
@@ -243,7 +248,7 @@ def test_success_forgets(bench):
 @check(points=2, section="later")
 def test_requeue_after(bench):
     """Result(requeue_after=…) brings the key back after that time, 0 included, and doesn't count as a failure."""
-    request, seconds = key(), random.randint(20, 90)
+    request, seconds = key(), random.randint(1000, 9000) + 0.5
     bench.answer = failing(RuntimeError("not yet"))
     bench.process(request)
     bench.clock.advance(60)
@@ -256,12 +261,12 @@ def test_requeue_after(bench):
         hint="Waiting is not failing: forget() the failures, then add_after().",
     )
     expect(
-        bench.waiting_after(seconds - 1),
+        bench.waiting_after(seconds - 0.25),
         None,
-        when=f"it returned Result(requeue_after={seconds}) and a second less had passed",
+        when=f"it returned Result(requeue_after={seconds}) and a quarter of a second less had passed",
         hint="add_after(request, result.requeue_after).",
     )
-    expect(bench.waiting_after(1.5), name_of(request), when=f"{seconds} s had passed", hint="It must come back.")
+    expect(bench.waiting_after(0.5), name_of(request), when=f"{seconds} s had passed", hint="It must come back.")
     bench.answer = lambda name: NewObject("converge.runtime:Result", (0,))
     bench.process(request)
     expect(
@@ -353,16 +358,21 @@ def test_workers_wait_for_the_caches(bench):
     gates[0].open()
     hurried = bench.lab.resolve(DOUBLES + "InstantSleep")()
     running = bench.run(gates)
-    never(
-        lambda: bench.seen,
-        until=lambda: hurried.waited >= 30 or running.call.finished(within=0),
-        within=1.5,  # enough for one that looks without a pause: it has nothing that could be hurried
-        when="one of two informers had synced, a key waited, and the other informer took half a minute",
-        expected="no key is reconciled before both have",
-        hint="Before a cache has synced, what is missing in it may only be unread. Ask has_synced() of each, for as "
-        "long as it takes.",
-    )
-    running.still_runs()
+    # A limit may count looks or seconds: so first many short waits, then, all at once, a day.
+    for looks, seconds, what in ((20_000, 300, "some minutes"), (20_100, 86_400, "a day")):
+        never(
+            lambda: bench.seen,
+            until=lambda looks=looks, seconds=seconds: (
+                (hurried.waits >= looks and hurried.waited >= seconds) or running.call.finished(within=0)
+            ),
+            within=2,  # enough for one that looks without a pause: it has nothing that could be hurried
+            when=f"one of two informers had synced, a key waited, and the other informer took {what}",
+            expected="no key is reconciled before both have",
+            hint="Before a cache has synced, what is missing in it may only be unread. Ask has_synced() of each, for "
+            "as long as it takes.",
+        )
+        running.still_runs()
+        hurried.oversleep(86_400)
     gates[1].open()
     bench.sees(
         request,
@@ -418,6 +428,15 @@ def test_it_stops_before_the_caches_are_full(bench):
         expected="no key is reconciled",
         hint="An early stop takes the same steps as a late one, just without any work.",
     )
+    controller = bench.lab.Controller(bench._reconcile, bench.queue, [], workers=2)
+    controller.stop()
+    if not controller.run.start().finished(within=1.5):
+        fail(
+            when="stop() was called right before run()",
+            expected="run() returns within a second",
+            got="it still ran 1.5 s later",
+            hint="stop() sets a flag, and run() looks at it. Nothing may take it back.",
+        )
 
 
 @check(points=2, section="stopping")
@@ -521,14 +540,35 @@ def test_one_key_never_runs_twice_at_once(bench):
                 when="two of four workers were busy and two more keys were added",
                 hint="Controller(…, workers=4) has four workers: start as many threads as `workers` says.",
             )
+        fifth = key()
+        bench.queue.add(fifth)
+        never(
+            lambda: name_of(fifth) in bench.seen,
+            until=lambda: False,
+            within=0.1,
+            when="four of four workers were busy, and a fifth key was added",
+            expected="it waits for one of the four",
+            hint="Controller(…, workers=4) has four workers: start as many threads as `workers` says.",
+        )
     finally:
         held.set()
     bench.sees(
         request,
         times=2,
         when="it was added while a worker had it, and that pass had ended",
-        hint="done() lets the queue hand out a key that was added meanwhile.",
+        hint="done() lets the queue hand out a key that was added meanwhile. Each worker gives back the key that it "
+        "took: keep it in a variable of its own, not in one that all workers share.",
     )
+    for each in (other, *more, fifth):
+        bench.sees(each, when="four of four workers were busy, and a fifth key was added", hint="It must come back.")
+        bench.queue.add(each)
+        bench.sees(
+            each,
+            times=2,
+            when="four passes had overlapped, they had ended, and one of their keys was added again",
+            hint="Each worker gives back the key that it took: keep it in a variable of its own, not in one that all "
+            "workers share.",
+        )
     running.controller.stop()
     running.call.result()
 

@@ -7,20 +7,19 @@ import queue
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
 
 class FakeClock:
-    """Tells the time when called, and counts how often; only `advance` moves it."""
+    """Tells the time when called; only `advance` moves it."""
 
     def __init__(self, start: float = 1000.0) -> None:
         self.now = start
-        self.asked = 0
 
     def __call__(self) -> float:
-        self.asked += 1
         return self.now
 
     def advance(self, seconds: float) -> None:
@@ -124,6 +123,26 @@ class ReaderOnEveryLine:
             self._looked.set()
 
 
+class LineCounter:
+    """Counts how often each line of the submission runs on the threads that begin from here on."""
+
+    def __init__(self) -> None:
+        self._file = sys.argv[1]  # the submission: see host.py
+        self._times: Counter[int] = Counter()
+        threading.settrace(self._trace)
+
+    def _trace(self, frame: FrameType, event: str, argument: Any) -> Any:
+        if frame.f_code.co_filename != self._file:
+            return None
+        if event == "line":
+            self._times[frame.f_lineno] += 1
+        return self._trace
+
+    def most(self) -> int:
+        """How often the line ran that ran most often."""
+        return max(self._times.values(), default=0)
+
+
 def disable_timeouts() -> None:
     """From here on only a notify ends a wait on a condition, so looking again doesn't pass for being woken."""
     wait = threading.Condition.wait
@@ -137,14 +156,13 @@ def disable_timeouts() -> None:
 class InstantSleep:
     """From here on, each wait with a timeout and each sleep of the submission is over in a moment.
 
-    ``waited`` is how many seconds they would have taken, and the clocks that the submission reads are ahead by as much.
-    So a limit of some seconds is reached in a fraction of one. Waits and clocks of everyone else are as before.
+    ``waits`` counts them, ``waited`` is how many seconds they would have taken, and the clocks that the submission
+    reads are ahead by as much. So a limit of some minutes is reached in a fraction of a second. Waits and clocks of
+    everyone else are as before.
     """
 
-    MOMENT = 0.0002
-
     def __init__(self) -> None:
-        self.waited = 0.0
+        self.waits, self.waited = 0, 0.0
         self._file = sys.argv[1]  # the submission: see host.py
         self._between = threading.Condition.wait.__code__.co_filename  # an Event waits on a Condition in there
         wait, sleep = threading.Condition.wait, time.sleep
@@ -152,21 +170,26 @@ class InstantSleep:
         def hurried_wait(condition: threading.Condition, timeout: float | None = None) -> bool:
             if timeout is None or timeout <= 0 or not self._asked_for():
                 return wait(condition, timeout)
-            woken = wait(condition, min(timeout, self.MOMENT))
-            self.waited += 0 if woken else timeout
+            woken = wait(condition, 0)
+            self.oversleep(0 if woken else timeout)
             return woken
 
         def hurried_sleep(seconds: float) -> None:
             if not self._asked_for():
                 return sleep(seconds)
-            self.waited += seconds
-            return sleep(min(seconds, self.MOMENT))
+            self.oversleep(seconds)
+            return sleep(0)
 
         threading.Condition.wait = hurried_wait  # type: ignore[method-assign, assignment]
         time.sleep = hurried_sleep  # type: ignore[assignment]
         threading._time = self._ahead(time.monotonic)  # type: ignore[attr-defined]
         for name in ("monotonic", "perf_counter", "time"):
             setattr(time, name, self._ahead(getattr(time, name)))
+
+    def oversleep(self, seconds: float) -> None:
+        """So much more time has passed, as on a machine that was suspended."""
+        self.waits += 1
+        self.waited += seconds
 
     def _ahead(self, clock: Callable[[], float]) -> Callable[[], float]:
         return lambda: clock() + (self.waited if self._asked_for() else 0.0)

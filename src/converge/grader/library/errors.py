@@ -5,3 +5,7 @@ from converge.runtime import TerminalError
 
 class InvalidPortError(TerminalError):
     """A terminal error of a reconciler's own making, as reconcilers have them."""
+
+
+class QuotaUsedUpError(Exception):
+    """An error of a reconciler's own making that says nothing about another try."""

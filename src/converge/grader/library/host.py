@@ -116,9 +116,7 @@ class Host:
 
     def do_asleep(self, message: dict[str, Any]) -> bool:
         """Whether the thread of a call sleeps on a condition, which Events and queues do as well."""
-        threads = {thread.name: thread.ident for thread in threading.enumerate()}
-        frame = sys._current_frames().get(threads.get(f"call-{message['call']}") or 0)
-        return frame is not None and frame.f_code is WAIT
+        return any(sleeps(thread) for thread in threading.enumerate() if thread.name == f"call-{message['call']}")
 
     def do_shake(self, message: dict[str, Any]) -> None:
         """From here on, new threads lose the processor at random lines of the submission."""
@@ -137,7 +135,8 @@ class Host:
     def do_interrupt(self, message: dict[str, Any]) -> dict[str, Any]:
         """Stop one call before its n-th line, make another on a second thread, then let the first go on.
 
-        The second may have to wait for a lock that the first holds: then it goes on when the first does.
+        The second may have to wait for a lock that the first holds: then it goes on when the first does. If the first
+        sleeps on a condition before it has come that far, the second is what may wake it.
         `traced` is whether the first was watched, from its first line to its end.
         """
         reached, go, outcomes, traced = Event(), Event(), {}, []
@@ -163,7 +162,7 @@ class Host:
 
         threads = {which: Thread(target=run, args=(which,), daemon=True) for which in ("first", "second")}
         threads["first"].start()
-        while not reached.wait(0.001) and threads["first"].is_alive():
+        while not reached.wait(0.001) and threads["first"].is_alive() and not sleeps(threads["first"]):
             pass
         threads["second"].start()
         threads["second"].join(0.05)
@@ -242,6 +241,12 @@ class EncodedOutcome:
 
 
 Callable_ = object()
+
+
+def sleeps(thread: threading.Thread) -> bool:
+    """Whether a thread waits on a condition."""
+    frame = sys._current_frames().get(thread.ident or 0)
+    return frame is not None and frame.f_code is WAIT
 
 
 def exception(raised: dict[str, str]) -> BaseException:

@@ -14,6 +14,7 @@ from converge.testing.sandbox.process import isolated_python
 from converge.testing.verdicts.failure import Verdict
 
 RUNTIME = ("converge.runtime", "converge.runtime.logs", "argparse")
+FAST_POLLS = {"POLL_SECONDS": "0.1"}  # a check waits for several passes of a loop
 PRELOAD = {"kopf": ("kopf", "kopf.cli", *RUNTIME), "runtime": RUNTIME, "python": RUNTIME}
 
 
@@ -45,6 +46,7 @@ def launch_of(lab: Lab, file: Path, namespace: str | None, jail: Jail | None = N
         arguments = ["-m", "converge.runtime", "run", str(file), *where, "--log-level", "debug"]
     return Launch(
         isolated_python(*arguments),
+        environment=FAST_POLLS if lab.run == "runtime" else {},
         confined=True,
         preload=PRELOAD[lab.run],
         workloads=workloads,

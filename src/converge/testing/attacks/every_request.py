@@ -61,7 +61,12 @@ MODES = (
         _any,
         lambda on, match, nth: on.fail(match, status=429, retry_after=1, nth=nth),
     ),
-    FaultMode("504", "was answered 504", _any, lambda on, match, nth: on.fail(match, status=504, nth=nth)),
+    FaultMode(
+        "504",
+        "was answered 504",
+        lambda request: request.is_write,  # a read that timed out is one that failed
+        lambda on, match, nth: on.fail(match, status=504, nth=nth),
+    ),
     FaultMode("reset", "had its connection reset", _any, lambda on, match, nth: on.reset(match, nth=nth)),
     FaultMode(
         "lost",

@@ -38,7 +38,9 @@ def wait_until_idle(operator: Operator, within: float, unless: Callable[[], bool
     still_since = time.monotonic()
     while True:
         rollouts = [state for each in operator.namespaces for state in states(each, operator.launch.workloads)]
-        if rollouts != before or not all(done for _, done in rollouts) or operator.busy():
+        # One that polls is always about to look again, and on a busy machine always waiting for the processor.
+        busy = operator.busy() and operator.recorder.watches()
+        if rollouts != before or not all(done for _, done in rollouts) or busy:
             before, still_since = rollouts, time.monotonic()
         still = time.monotonic() - still_since >= operator.quiet
         if still and silent(operator.recorder, called, operator.quiet, operator.ignored, operator.futile):
