@@ -116,4 +116,7 @@ def load(path: Path) -> tuple[Settings, int, Finding]:
         raise AuditError(f"{path} can't be read: {error}.") from None
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise AuditError(f"{path} isn't the file of a finding.")
-    return Settings.from_json(data["settings"], Path("/")), int(data["seed"]), Finding(**data["finding"])
+    try:
+        return Settings.from_json(data["settings"], Path("/")), int(data["seed"]), Finding(**data["finding"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise AuditError(f"{path} isn't the file of a finding as this version writes them: {error}.") from None

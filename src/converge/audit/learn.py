@@ -243,4 +243,7 @@ def _pause(writes: list[RecordedRequest], happened: list[float]) -> float:
 
 def _dead(verdict: Verdict) -> AuditError:
     said = "".join(f"\n{each}" for each in verdict.seen)
-    return AuditError(f"The command dies or never asks for its objects: {verdict.message or verdict}.{said}")
+    return AuditError(
+        f"The command dies or never asks for its objects: {verdict.message or verdict}. Its credentials are in "
+        f"$KUBECONFIG; where it wants those of a Pod, set `in_cluster = true` in audit.toml.{said}"
+    )

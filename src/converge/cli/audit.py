@@ -70,6 +70,9 @@ def audit(
             settings, seed, again = findings.load(replay)
         else:
             settings = settings_of(arguments or [], crds, sample, rights, env or [], allow)
+        for path in (report_file, html, junit, sarif):
+            if path is not None and not path.absolute().parent.is_dir():
+                raise AuditError(f"There is no directory {path.parent} for {path.name}: make it first.")
         report = run(settings, again, attack or [], seed, seconds_of(time), lanes, out, silent=as_json)
     except AuditError as error:
         print(f"converge: {error}", file=sys.stderr)
