@@ -63,9 +63,16 @@ def test_a_number_at_its_maximum_goes_down():
 
 def test_a_field_with_the_samples_name_gets_another_name():
     found = candidates(
-        {"deploymentName": "shop", "image": "shop"}, {"required": ["deploymentName", "image"]}, 9, 1, "shop"
+        {"deploymentName": "shop", "image": "shop"}, {"required": ["deploymentName", "image"]}, 9, 1, {"shop"}
     )
     assert [each.patch for each in found] == [{"deploymentName": "shop-other"}]
+
+
+def test_a_field_with_a_childs_name_gets_another_name():
+    """What is left of the child with the old name is what operators forget."""
+    spec = {"configName": "shop-text", "title": "shop-title"}
+    found = candidates(spec, {"required": ["configName", "title"]}, 9, 1, {"shop", "shop-text"})
+    assert [each.patch for each in found] == [{"configName": "shop-text-other"}]
 
 
 def test_the_seed_decides_which_edits_are_tried():

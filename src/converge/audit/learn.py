@@ -92,13 +92,13 @@ def learn(make_bed: Callable[[str], Bed], sample: Sample, settings: Settings, sa
             beds.close()
         say("reference run 2 of 2: the sample in a fresh namespace, left alone")
         try:
-            seen += _second_run(beds.enter_context(make_bed("audit reference 2")), sample, learned)
+            seen += _second_run(beds.enter_context(make_bed("audit reference 2")), sample, learned, seen[0])
         except Verdict:
             if learned.alone:
                 raise
             learned.alone = True  # it might have been in the way of the first one, which still runs
             beds.close()
-            seen += _second_run(beds.enter_context(make_bed("audit reference 2")), sample, learned)
+            seen += _second_run(beds.enter_context(make_bed("audit reference 2")), sample, learned, seen[0])
     named = [snapshot.shape(*each) for each in seen]
     for other in named[1:]:
         learned.random_names |= snapshot.random_kinds(named[0], other)
@@ -119,11 +119,22 @@ def learn(make_bed: Callable[[str], Bed], sample: Sample, settings: Settings, sa
     return learned
 
 
-def _second_run(bed: Bed, sample: Sample, learned: Learned) -> list[tuple[CustomResource, snapshot.Captured]]:
-    """Objects that come while it runs, two of them at once: how they differ from the first one says nothing."""
+Seen = tuple[CustomResource, snapshot.Captured]
+
+
+def _second_run(bed: Bed, sample: Sample, learned: Learned, first: Seen) -> list[Seen]:
+    """Objects that come while it runs, two of them at once: how they differ from the first one says nothing.
+
+    One that hasn't got all its children yet would: everything that it lacks would never be compared.
+    """
     learned.prepare(bed.kept)
     bed.kept.start()
     made = [sample.make(bed.namespace) for _ in range(2)]
+
+    def complete() -> bool:
+        return all(snapshot.as_many(snapshot.capture(each, learned.children), first[1]) for each in made)
+
+    eventually(lambda: complete() or bed.kept.silent_for() > UNTOUCHED, within=COMES_TO_REST)
     _rest(bed)
     if bed.kept.exits and not learned.alone:
         raise Failure("it exited beside another one")

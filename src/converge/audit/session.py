@@ -162,7 +162,9 @@ class Session:
         if learned.alone:
             self.lanes = 1
         self.room = Room(self.lanes)
-        edits = candidates(self.sample.spec, self.inputs.schema, MOST_EDITS, self.seed, self.sample.name)
+        children = [key.partition("/")[2].replace("NAME", self.sample.name) for key in learned.examples]
+        names = {self.sample.name, *children}
+        edits = candidates(self.sample.spec, self.inputs.schema, MOST_EDITS, self.seed, names)
         return Plan(learned, edits)
 
     def _finish(self) -> None:

@@ -52,6 +52,11 @@ def capture(app: CustomResource, kinds: Iterable[str]) -> Captured:
     return {**found, "": [now] if now else []}
 
 
+def as_many(one: Captured, other: Captured) -> bool:
+    """Whether two objects have the same number of children of each kind."""
+    return all(len(one.get(kind, [])) == len(found) for kind, found in other.items())
+
+
 def shape(app: CustomResource, captured: Captured, random_names: Iterable[str] = ()) -> Snapshot:
     """What was captured, without what tells one object from another."""
     found: Snapshot = {}
