@@ -71,6 +71,7 @@ def operator(tmp_path, reconcile):
         textwrap.dedent(
             """
             import time
+            from contextlib import suppress
 
             from converge.operators.webapp import WEBAPP
             from converge.runtime import AlreadyExists
@@ -140,6 +141,26 @@ def test_what_an_operator_that_begins_late_forgets_is_found(session, tmp_path):
     stays = {each.id: each.got for each in report.findings if each.counts}
     assert "ConfigMap/NAME.metadata.labels: {'tier': 'front'} (of a new one: nothing)" in stays["walks/labels-removed"]
     assert stays["walks/sidecar-removed"] == "ConfigMap/NAME-logger: there (of a new one: not there)"
+
+
+def test_a_child_without_an_owner_that_stays_is_found(session, tmp_path):
+    """Its name isn't the object's own. A claim without an owner may be kept on purpose: it has data."""
+    settings = operator(
+        tmp_path,
+        """
+        name, namespace = webapp["metadata"]["name"], webapp["metadata"]["namespace"]
+        claim = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+        for kind, more in (("ConfigMap", {}), ("PersistentVolumeClaim", {"spec": claim})):
+            of = {"name": name + "-data", "namespace": namespace}
+            with suppress(AlreadyExists):
+                self.client.create({"apiVersion": "v1", "kind": kind, "metadata": of, **more})
+        """,
+    )
+    stays = [each.got for each in session(settings).run(["deletion"]).findings if each.counts]
+    assert len(stays) == 1, "the three ways to delete it have one cause"
+    assert stays[0].startswith("ConfigMap/")
+    assert stays[0].endswith("-data")
+    assert "PersistentVolumeClaim" not in stays[0]
 
 
 def test_a_second_process_that_makes_a_child_again_is_a_note(session, tmp_path):

@@ -10,6 +10,7 @@ from typing import Any
 
 from converge.audit.settings import AuditError, Settings
 from converge.files import write_whole
+from converge.testing.objects.namespace import WORDS
 
 FORMAT = "converge/finding/v1"
 NAMED_BY = [
@@ -27,6 +28,7 @@ NAMED_BY = [
     "field",
     "path",
 ]
+OWN_NAME = re.compile(rf"\b(?:{'|'.join(WORDS)})-[0-9a-f]{{6}}\b")  # of an object: each case has another one
 LEVELS = ("error", "warning", "note")
 
 
@@ -99,7 +101,7 @@ def name_of(attack: str, case: dict[str, Any]) -> str:
 
 def places(text: str) -> tuple[str, ...]:
     """The places that a failure names, without values: two failures with the same places have the same cause."""
-    return tuple(sorted({line.partition(": ")[0] for line in text.splitlines()}))
+    return tuple(sorted({OWN_NAME.sub("NAME", line.partition(": ")[0]) for line in text.splitlines()}))
 
 
 def save(finding: Finding, settings: Settings, seed: int, path: Path) -> None:

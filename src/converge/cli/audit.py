@@ -234,7 +234,7 @@ def show_end(report: Report) -> None:
         console.print(f"  allowed and never used: {each}", markup=False, soft_wrap=True)
     counting = [each for each in report.findings if each.counts]
     others = len(report.findings) - len(counting)
-    first = f", the first after {report.first_finding:.0f} s" if report.first_finding is not None else ""
+    first = f", the first after {report.first_finding:.0f} s" if counting and report.first_finding is not None else ""
     many = f"{len(counting)} finding{'s' if len(counting) != 1 else ''}{first}"
     rest = f" and {others} that {'is' if others == 1 else 'are'} a note, flaky or allowed" if others else ""
     cases = sum(row.cases for row in report.rows)

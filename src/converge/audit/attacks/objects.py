@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
+from converge.audit import snapshot
 from converge.audit.attacks.base import ERROR, NOTE, Args, Attack, Outcome, Plan, always, creates, one_by_one
 from converge.audit.target import AuditTarget
 from converge.testing import attacks
 from converge.testing.attacks.replicas import CannotRunTwiceError
+from converge.testing.objects.custom_resource import CustomResource
 from converge.testing.verdicts.failure import Failure
 
 ALONE = "Everything that belongs to an object carries its name: children, selectors, labels. Nothing is shared."
+KEPT = ("PersistentVolumeClaim", "Secret")
 NOTHING = "An ownerReference with controller: true lets the garbage collector do this; the rest needs a finalizer."
 ELECT = (
     "It asked for no Lease: two processes act at once, as they do for a moment in every rolling update. "
@@ -26,9 +30,16 @@ def _deletion(target: AuditTarget, plan: Plan, args: Args) -> None:
         children=target.children,
         propagation="Foreground" if args["how"] == "foreground" else None,
         while_down=args["how"] == "while-down",
+        belongs=_goes_with,
         within=target.learned.patience,
         hint=NOTHING,
     )
+
+
+def _goes_with(obj: Mapping[str, Any], app: CustomResource) -> bool:
+    """Whether an object has to go with its parent. Data and passwords without an owner may be kept on purpose."""
+    kept = obj["kind"] in KEPT and not obj["metadata"].get("ownerReferences")
+    return snapshot.belongs(obj, app) and not kept
 
 
 def _two_objects(target: AuditTarget, plan: Plan, args: Args) -> None:

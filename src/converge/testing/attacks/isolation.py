@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from converge.testing.attacks.until_right import fail_unless_right, wait_until_right
 from converge.testing.objects.custom_resource import CustomResource
@@ -62,13 +63,16 @@ def deletion_leaves_nothing(
     children: Sequence[str],
     propagation: str | None = None,
     while_down: bool = False,
+    belongs: Callable[[Mapping[str, Any], CustomResource], bool] | None = None,
     within: float = 15,
     hint: str = "",
 ) -> None:
     """Delete the object and wait until it and all of its children are gone, and stay gone.
 
-    With `while_down` the operator isn't running when it's deleted, and is started afterwards.
+    With `while_down` the operator isn't running when it's deleted, and is started afterwards. `belongs` says which
+    objects have to go; by default those that it owns and those of its name.
     """
+    belongs = belongs or _owned_or_of_its_name
     operator.settle()
     if while_down:
         operator.stop()
@@ -79,10 +83,7 @@ def deletion_leaves_nothing(
     def left() -> list[str]:
         found = [str(app)] if app.now() else []
         for kind in children:
-            for each in app.namespace.list(kind):
-                name, owners = each["metadata"]["name"], each["metadata"].get("ownerReferences", [])
-                if name == app.name or any(owner["uid"] == app.uid for owner in owners):
-                    found.append(f"{kind}/{name}")
+            found += [f"{kind}/{each['metadata']['name']}" for each in app.namespace.list(kind) if belongs(each, app)]
         return found
 
     how = f" in the {propagation.lower()}" if propagation else ""
@@ -94,6 +95,11 @@ def deletion_leaves_nothing(
     operator.settle()
     if back := left():
         raise Failure(when=when, expected="what is gone stays gone", got=f"back again: {', '.join(back)}", hint=hint)
+
+
+def _owned_or_of_its_name(obj: Mapping[str, Any], app: CustomResource) -> bool:
+    metadata = obj["metadata"]
+    return metadata["name"] == app.name or any(owner["uid"] == app.uid for owner in metadata.get("ownerReferences", []))
 
 
 Generations = dict[str, tuple[str, int]]
