@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from converge.recorder import Recorder
     from converge.runtime import Client
 
+WORKLOADS = ("Deployment", "StatefulSet", "Job")  # there is no rest while one of them rolls out or runs
 COMES_UP = 30.0  # seconds until its first list or watch
 
 
@@ -101,4 +102,5 @@ def launch_of(settings: Settings) -> Launch:
         directory=settings.directory.resolve(),
         in_cluster=settings.in_cluster,
         comes_up=COMES_UP,
+        workloads=WORKLOADS,
     )

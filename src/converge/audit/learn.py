@@ -64,6 +64,8 @@ class Learned:
     #: The first object of the first run: its name is in the examples.
     first: CustomResource | None = None
     restless: Failure | None = None
+    #: Whether the object comes to an end, as a job does. What isn't compared then is in `snapshot.shape`.
+    ends: bool = False
 
     def prepare(self, operator: KeptOperator) -> None:
         """Tell an operator that isn't started yet what was learned about it."""
@@ -73,7 +75,7 @@ class Learned:
 
     def look(self, app: CustomResource) -> snapshot.Snapshot:
         """What an object has led to."""
-        return snapshot.take(app, self.children, self.random_names)
+        return snapshot.take(app, self.children, self.random_names, self.ends)
 
 
 Say = Callable[[str], None]
@@ -102,7 +104,8 @@ def learn(make_bed: Callable[[str], Bed], sample: Sample, settings: Settings, sa
     named = [snapshot.shape(*each) for each in seen]
     for other in named[1:]:
         learned.random_names |= snapshot.random_kinds(named[0], other)
-    learned.clean, *others = [snapshot.shape(*each, learned.random_names) for each in seen]
+    learned.ends = all(snapshot.comes_to_an_end(captured) for _, captured in seen)
+    learned.clean, *others = [snapshot.shape(*each, learned.random_names, learned.ends) for each in seen]
     for other in others:
         learned.mask.learn(learned.clean, other)
         learned.mask.learn_unanswered(other)

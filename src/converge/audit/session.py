@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from converge.runtime import Client
 
 ASKS_INSIDE = "it can't be told: it keeps trying to reach what runs inside its Pods, and here nothing does"
+OVER = "the object comes to an end, and nobody expects it to be kept as its spec says afterwards"
 MOST_EDITS = 12
 Unsure = tuple[Outcome, Finding]
 Again = Lanes[Unsure, None]
@@ -124,6 +125,8 @@ class Session:
         walked = not any(each.name == WALKS for each in wanted)
 
         def make(attack: Attack) -> Row:
+            if attack.keeps and plan.learned.ends:
+                return Row(attack, left_out=[OVER])
             return self.attack(attack, plan, attack.cases(plan))
 
         def ready(attack: Attack) -> bool:
@@ -164,6 +167,8 @@ class Session:
         self.room = Room(self.lanes)
         children = [key.partition("/")[2].replace("NAME", self.sample.name) for key in learned.examples]
         names = {self.sample.name, *children}
+        if learned.ends:
+            return Plan(learned, [])
         edits = candidates(self.sample.spec, self.inputs.schema, MOST_EDITS, self.seed, names)
         return Plan(learned, edits)
 

@@ -10,6 +10,7 @@ from converge.audit.kept import KeptOperator
 from converge.audit.learn import KOPF_RETRIES, Learned
 from converge.audit.sample import Sample, renamed
 from converge.testing.attacks import until_right
+from converge.testing.attacks.compare import belongs
 from converge.testing.attacks.every_request import EveryRequest, Reference
 from converge.testing.objects.custom_resource import CustomResource
 from converge.testing.verdicts.failure import Failure
@@ -108,7 +109,7 @@ class AuditTarget:
         kind, _, name = key.partition("/")
         if kind not in self.learned.random_names:
             return kind, name.replace("NAME", app.name)
-        found = [each for each in self.bed.namespace.list(kind) if snapshot.belongs(each, app)]
+        found = [each for each in self.bed.namespace.list(kind) if belongs(each, app)]
         if not found:
             raise Failure(when=f"{app} was created", expected=f"it has a {kind}", got="there is none")
         return kind, str(found[0]["metadata"]["name"])

@@ -218,6 +218,10 @@ def show_end(report: Report) -> None:
     if learned is not None:
         makes = ", ".join(learned.children) or "nothing of its own"
         console.print(f"\nFor one {report.kind} it makes: {makes}.", markup=False, soft_wrap=True)
+        if learned.ends:
+            console.print(
+                "It comes to an end: counters and conditions that aren't true are not compared.", markup=False
+            )
         if learned.mask.paths or learned.random_names:
             console.print("Different in each clean run, and so not compared:", markup=False)
             for kind in sorted(learned.random_names):

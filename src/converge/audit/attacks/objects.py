@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from converge.audit import snapshot
 from converge.audit.attacks.base import ERROR, NOTE, Args, Attack, Outcome, Plan, always, creates, one_by_one
 from converge.audit.target import AuditTarget
 from converge.testing import attacks
+from converge.testing.attacks.compare import belongs
 from converge.testing.attacks.replicas import CannotRunTwiceError
 from converge.testing.objects.custom_resource import CustomResource
 from converge.testing.verdicts.failure import Failure
@@ -39,7 +39,7 @@ def _deletion(target: AuditTarget, plan: Plan, args: Args) -> None:
 def _goes_with(obj: Mapping[str, Any], app: CustomResource) -> bool:
     """Whether an object has to go with its parent. Data and passwords without an owner may be kept on purpose."""
     kept = obj["kind"] in KEPT and not obj["metadata"].get("ownerReferences")
-    return snapshot.belongs(obj, app) and not kept
+    return belongs(obj, app) and not kept
 
 
 def _two_objects(target: AuditTarget, plan: Plan, args: Args) -> None:

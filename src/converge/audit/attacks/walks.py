@@ -254,6 +254,7 @@ ATTACKS = (
         _edit_cases,
         _walks,
         batch=AT_ONCE // 3,
+        keeps=True,
     ),
     Attack(
         "two-steps",
@@ -263,6 +264,15 @@ ATTACKS = (
         _two_steps,
         batch=AT_ONCE // 3,
         edits=True,
+        keeps=True,
     ),
-    Attack("while-down", "the spec is edited while it is down", ERROR, few_edits, one_by_one(_while_down), edits=True),
+    Attack(
+        "while-down",
+        "the spec is edited while it is down",
+        ERROR,
+        few_edits,
+        one_by_one(_while_down),
+        edits=True,
+        keeps=True,
+    ),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from converge.testing.attacks.compare import belongs
 from converge.testing.attacks.until_right import fail_unless_right, wait_until_right
 from converge.testing.objects.custom_resource import CustomResource
 from converge.testing.operator import Operator
@@ -111,8 +112,7 @@ def generations(of: CustomResource, not_of: CustomResource, kinds: Sequence[str]
     for kind in kinds:
         for each in of.namespace.list(kind):
             metadata = each["metadata"]
-            owners = [owner["uid"] for owner in metadata.get("ownerReferences", [])]
-            if not_of.uid not in owners and (of.uid in owners or of.name in metadata["name"]):
+            if belongs(each, of) and not_of.uid not in [owner["uid"] for owner in metadata.get("ownerReferences", [])]:
                 found[f"{kind}/{metadata['name']}"] = (metadata["uid"], metadata.get("generation", 0))
     return found
 
