@@ -209,6 +209,7 @@ class Session:
         try:
             target = beds.target(plan.learned)
             target.thorough = not self.confirms
+            target.deadline = self.deadline
             outcomes = list(attack.run(target, plan, batch))
         except AuditError:
             raise

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from typing import Any
 
 from converge.audit import snapshot
@@ -30,6 +32,8 @@ class AuditTarget:
         self._expected: dict[str, snapshot.Snapshot] = {}
         #: Whether to wait for as long as an operator may take that looks around by the clock.
         self.thorough = False
+        #: When to compare nothing more, by the clock of `time.monotonic`: the audit's time is up.
+        self.deadline = math.inf
         #: The requests of a clean object, once they are known.
         self.followed: tuple[EveryRequest, Reference] | None = None
         learned.prepare(bed.kept)
@@ -49,9 +53,16 @@ class AuditTarget:
     def _failed_lately(self) -> bool:
         recorder = self.operator.recorder
         lately = recorder.since(recorder.mark() - KOPF_RETRIES).requests
-        # A watch that ends is opened again at once: no handler fails with it.
-        asked = [each for each in lately if each.resource and not each.is_watch]
+        # No handler fails with a watch that ends, and a read of what isn't there is how one asks whether it is.
+        asked = [
+            each for each in lately if each.resource and not each.is_watch and (each.is_write or each.status != 404)
+        ]
         return any(each.fault or (each.status or 0) >= 400 for each in asked)
+
+    @property
+    def late(self) -> bool:
+        """Whether there's no time left for a first look. A second one is always made."""
+        return not self.thorough and time.monotonic() > self.deadline
 
     @property
     def operator(self) -> KeptOperator:

@@ -31,6 +31,7 @@ from converge.testing.verdicts.values import Difference
 WALKS = "walks"
 FOLLOWED = "followed"
 REFUSED = "the operator refuses it: a new object with it isn't carried out"
+LATE = "time was up before it was compared"
 AT_ONCE = 24  # objects side by side
 ALL = 60.0  # seconds in which all of them come to rest
 MOST_PAIRS = 6
@@ -67,14 +68,13 @@ def _walks(target: AuditTarget, plan: Plan, cases: Sequence[Args]) -> Iterator[O
             yield Outcome(args, answer=refused(error))
     operator.settle(within=ALL)
     for args, walked, fresh, back in there:
-        yield _compared(target, args, walked, fresh, back)
+        yield Outcome(args, answer=LATE) if target.late else _compared(target, args, walked, fresh, back)
 
 
 def _come_up(target: AuditTarget, made: Sequence[CustomResource]) -> None:
     """Wait until these objects are as clean ones: silence may mean that it hasn't begun, and then no edit is a walk."""
     target.operator.settle(within=ALL)
-    for each in made:
-        wait_until_right(lambda: not target.differences(each), within=target.learned.patience)  # noqa: B023
+    wait_until_right(lambda: not any(map(target.differences, made)), within=target.learned.patience)
     target.operator.settle(within=ALL)
 
 
@@ -192,7 +192,7 @@ def _two_steps(target: AuditTarget, plan: Plan, cases: Sequence[Args]) -> Iterat
     _come_up(target, [walked for _, walked, _, _ in walks])
     for args, walked, both, last in walks:
         try:
-            yield _walked(target, args, walked, both, last)
+            yield Outcome(args, answer=LATE) if target.late else _walked(target, args, walked, both, last)
         except ApiError as error:
             yield Outcome(args, answer=refused(error))
 
