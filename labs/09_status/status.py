@@ -64,8 +64,8 @@ class WebAppReconciler:
 
     def reconcile(self, request: Request) -> Result | None:
         """One pass: act on the spec, then report the actual state."""
-        # TODO 4: as in lesson 08, then ``tell`` the result. ``blocked`` is the status when a name is taken. You may stop
-        #         at the first one that is. Come back in a while, as in lesson 08.
+        # TODO 4: as in lesson 08, then ``tell`` the result. ``blocked`` is the status when a name is taken. You may
+        #         stop at the first one that is. Come back in a while, as in lesson 08.
         raise NotImplementedError("TODO 4: reconcile")
 
     def tell(self, webapp: Object, status: Object) -> None:

@@ -70,7 +70,11 @@ def operator(tmp_path, reconcile):
     file.write_text(
         textwrap.dedent(
             """
+            import time
+            from contextlib import suppress
+
             from converge.operators.webapp import WEBAPP
+            from converge.runtime import AlreadyExists
 
             class Small:
                 def __init__(self, manager):
@@ -108,6 +112,55 @@ def test_a_write_that_changes_nothing_is_found_when_the_object_is_touched(sessio
     finding = found(session(settings).run(["at-rest"]))["at-rest"]
     assert finding.id == "at-rest/touched"
     assert "PATCH webapps/" in finding.got
+
+
+FORGETFUL = """
+    time.sleep(1)  # longer than any pause between two writes of it
+    metadata, spec = webapp["metadata"], webapp["spec"]
+    owner = {"apiVersion": WEBAPP[0], "kind": WEBAPP[1], "name": metadata["name"], "uid": metadata["uid"]}
+    wanted = [metadata["name"], *([metadata["name"] + "-logger"] if "sidecar" in spec else [])]
+    for name in wanted:
+        of = {"name": name, "namespace": metadata["namespace"], "labels": spec.get("labels", {})}
+        body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {**of, "ownerReferences": [owner]}}
+        try:
+            self.client.create(body)
+        except AlreadyExists:
+            self.client.patch("v1", "ConfigMap", name, metadata["namespace"], body)
+    """
+
+
+def test_what_an_operator_that_begins_late_forgets_is_found(session, tmp_path):
+    """Silence before its first write isn't rest: a reference without children would hide all that's wrong with them.
+
+    And a new object with fewer children isn't one that the operator refuses.
+    """
+    settings = operator(tmp_path, FORGETFUL)
+    settings.sample.write_text(settings.sample.read_text().replace("port: 8080", "sidecar: logger"))
+    report = session(settings).run(["walks"])
+    assert not report.learned.mask.paths
+    stays = {each.id: each.got for each in report.findings if each.counts}
+    assert "ConfigMap/NAME.metadata.labels: {'tier': 'front'} (of a new one: nothing)" in stays["walks/labels-removed"]
+    assert stays["walks/sidecar-removed"] == "ConfigMap/NAME-logger: there (of a new one: not there)"
+
+
+def test_a_child_without_an_owner_that_stays_is_found(session, tmp_path):
+    """Its name isn't the object's own. A claim without an owner may be kept on purpose: it has data."""
+    settings = operator(
+        tmp_path,
+        """
+        name, namespace = webapp["metadata"]["name"], webapp["metadata"]["namespace"]
+        claim = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+        for kind, more in (("ConfigMap", {}), ("PersistentVolumeClaim", {"spec": claim})):
+            of = {"name": name + "-data", "namespace": namespace}
+            with suppress(AlreadyExists):
+                self.client.create({"apiVersion": "v1", "kind": kind, "metadata": of, **more})
+        """,
+    )
+    stays = [each.got for each in session(settings).run(["deletion"]).findings if each.counts]
+    assert len(stays) == 1, "the three ways to delete it have one cause"
+    assert stays[0].startswith("ConfigMap/")
+    assert stays[0].endswith("-data")
+    assert "PersistentVolumeClaim" not in stays[0]
 
 
 def test_a_second_process_that_makes_a_child_again_is_a_note(session, tmp_path):

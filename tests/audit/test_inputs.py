@@ -63,9 +63,16 @@ def test_a_number_at_its_maximum_goes_down():
 
 def test_a_field_with_the_samples_name_gets_another_name():
     found = candidates(
-        {"deploymentName": "shop", "image": "shop"}, {"required": ["deploymentName", "image"]}, 9, 1, "shop"
+        {"deploymentName": "shop", "image": "shop"}, {"required": ["deploymentName", "image"]}, 9, 1, {"shop"}
     )
     assert [each.patch for each in found] == [{"deploymentName": "shop-other"}]
+
+
+def test_a_field_with_a_childs_name_gets_another_name():
+    """What is left of the child with the old name is what operators forget."""
+    spec = {"configName": "shop-text", "title": "shop-title"}
+    found = candidates(spec, {"required": ["configName", "title"]}, 9, 1, {"shop", "shop-text"})
+    assert [each.patch for each in found] == [{"configName": "shop-text-other"}]
 
 
 def test_the_seed_decides_which_edits_are_tried():
@@ -89,6 +96,51 @@ def test_unique_fields_get_the_objects_name(tmp_path):
     assert Sample(read, ("spec.host.name",)).body("amber")["spec"]["host"] == {"name": "amber"}
 
 
+TEMPLATE = "kind: {{ .Values.kind }}\n"
+WHOLE = (ROOT / "crds" / "webapp.yaml").read_text()
+CRDS = {
+    "empty": "",
+    "kustomized": "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [../crds]\n",
+    "templates": TEMPLATE,
+    "half": "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: a}\nspec: {}",
+    "cluster": WHOLE.replace("scope: Namespaced", "scope: Cluster"),
+}
+
+
+def test_a_folder_of_crds_may_have_other_files(tmp_path):
+    """Templates of Helm aren't YAML, and values aren't objects."""
+    folder = tmp_path / "config"
+    folder.mkdir()
+    (folder / "template.yaml").write_text(TEMPLATE)
+    (folder / "values.yaml").write_text("replicas: 1\n")
+    (folder / "README.md").write_text("{{")
+    (folder / "webapp.yaml").write_text(WHOLE)
+    (tmp_path / "sample.yaml").write_text(SAMPLE)
+    assert read(Settings(("true",), folder, tmp_path / "sample.yaml")).kind == "WebApp"
+
+
+def test_namespaces_of_the_sample_are_made_by_the_audit(tmp_path):
+    text = f"apiVersion: v1\nkind: Namespace\nmetadata: {{name: a}}\n---\n{SAMPLE}---\n"
+    (tmp_path / "sample.yaml").write_text(text + "apiVersion: v1\nkind: Secret\nmetadata: {name: b, namespace: a}\n")
+    found = read(Settings(("true",), ROOT / "crds", tmp_path / "sample.yaml"))
+    assert [each["kind"] for each in found.others] == ["Secret"]
+
+
+@pytest.mark.parametrize(
+    ("command", "says"),
+    [
+        ("no-such-program", "no 'no-such-program' on the PATH"),
+        ("./nothing", "there is no file"),
+        ("/tmp", "there is no file /tmp"),
+        ("./sample.yaml", "isn't executable"),
+    ],
+)
+def test_a_command_that_cannot_be_run_is_one_sentence_before_anything_starts(tmp_path, command, says):
+    (tmp_path / "sample.yaml").write_text(SAMPLE)
+    with pytest.raises(AuditError, match=says):
+        Settings((command,), ROOT / "crds", tmp_path / "sample.yaml", directory=tmp_path).check()
+
+
 def read(settings):
     settings.check()
     return inputs.read(settings)
@@ -102,11 +154,25 @@ def read(settings):
         ("", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n", "has ConfigMap, and the CRDs define"),
         ("", SAMPLE.replace("/v1", "/v7"), "it is of version v7"),
         ("", "a: [", "not YAML"),
+        ("", "", "has no object with an apiVersion and a kind"),
+        ("", SAMPLE.replace("name: shop", "generateName: shop-"), "a WebApp without `metadata.name`"),
+        ("", f"{SAMPLE}---\n{SAMPLE.replace('shop', 'other')}", r"2 objects of kind WebApp \(shop, other\)"),
+        ("", SAMPLE.replace("spec:", "spec: nothing #"), "`spec` has to be a mapping"),
+        ("", "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n", "build it with `kubectl kustomize"),
+        ("kustomized", SAMPLE, "build it with `kubectl kustomize"),
+        ("templates", SAMPLE, "not YAML"),
+        ("half", SAMPLE, "it has no `spec.group`"),
+        ("cluster", SAMPLE, "is cluster-scoped"),
     ],
-    ids=["no crds", "no definition", "other kind", "other version", "not yaml"],
+    ids=[
+        *("no crds", "no definition", "other kind", "other version", "not yaml", "empty", "no name", "two of them"),
+        *("no mapping", "a kustomization", "kustomized crds", "only a template", "half a crd", "cluster-scoped"),
+    ],
 )
 def test_files_that_do_not_fit_are_one_sentence(tmp_path, crds, sample, says):
-    (tmp_path / "empty").mkdir()
+    for name, text in CRDS.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "file.yaml").write_text(text)
     (tmp_path / "sample.yaml").write_text(sample)
     chosen = tmp_path / crds if crds else ROOT / "crds"
     with pytest.raises(AuditError, match=says):
@@ -134,8 +200,11 @@ def test_a_file_of_settings_is_read_from_where_it_is(tmp_path):
         ('sample = "a"\n', "No crds"),
         ('crds = "a"\nsample = "b"\n[[allow]]\nfinding = "x"\n', "needs `finding` and `because`"),
         ("crds =", "isn't TOML"),
+        ('crds = "a"\nsample = "b"\ncommand = "./manager --all"\n', "`command` has to be a list"),
+        ('crds = ["a"]\nsample = "b"\n', "`crds` has to be a path"),
+        ('crds = "a"\nsample = "b"\nenvironment = ["A=B"]\n', "`environment` has to be a table"),
     ],
-    ids=["unknown", "no crds", "no reason", "not toml"],
+    ids=["unknown", "no crds", "no reason", "not toml", "command", "list of crds", "environment"],
 )
 def test_a_wrong_file_of_settings_is_one_sentence(tmp_path, text, says):
     (tmp_path / "audit.toml").write_text(text)
@@ -152,8 +221,9 @@ def test_a_wrong_file_of_settings_is_one_sentence(tmp_path, text, says):
         (["--crds", "x", "--sample", "y", "--env", "A", "--", "true"], "NAME=VALUE"),
         (["--replay", "nowhere.json"], "can't be read"),
         (["nowhere.toml"], "can't be read"),
+        (["--crds", str(ROOT / "crds"), "--sample", "y", "--html", "/nowhere/a.html", "--", "true"], "no directory"),
     ],
-    ids=["no crds", "no sample", "no command", "env", "replay", "no file"],
+    ids=["no crds", "no sample", "no command", "env", "replay", "no file", "no directory"],
 )
 def test_wrong_use_exits_2_with_one_line(arguments, says):
     done = CliRunner().invoke(app, ["audit", *arguments])

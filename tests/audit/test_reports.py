@@ -9,7 +9,7 @@ import pytest
 
 from converge.audit import findings, report
 from converge.audit.attacks import ATTACKS, Outcome
-from converge.audit.findings import Finding, name_of
+from converge.audit.findings import Finding, name_of, places
 from converge.audit.session import ASKS_INSIDE, Report, Row, retract
 from converge.audit.settings import Allowed, AuditError
 from converge.testing.verdicts.failure import Failure
@@ -109,3 +109,10 @@ def test_a_case_that_needs_an_answer_from_a_pod_is_no_finding(tmp_path):
     assert row.findings == [true]
     assert row.answers == [("walks/b", ASKS_INSIDE)]
     assert not replay.exists()
+
+
+def test_two_cases_with_other_objects_have_one_cause():
+    """Each case has an object of its own, whose name says nothing."""
+    one = places("ConfigMap/inlet-26e435-data: there, Service/inlet-26e435: missing")
+    assert one == places("ConfigMap/birch-df57f2-data: there, Service/birch-df57f2: missing")
+    assert one != places("ConfigMap/birch-df57f2-other: there")

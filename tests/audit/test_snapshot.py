@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from converge.audit.snapshot import Mask, random_kinds, shape
+from converge.audit.snapshot import Mask, comes_to_an_end, random_kinds, shape
+from converge.testing.attacks.compare import belongs
 from converge.testing.objects.custom_resource import CustomResource
 
 
@@ -128,3 +129,55 @@ def test_a_status_that_is_up_to_date_is_never_wrong():
     assert not Mask().differences(says, silent)
     assert Mask().differences(old, silent)
     assert Mask().differences(old, says)
+
+
+def condition(type, status):
+    return {"type": type, "status": status, "reason": type, "message": type}
+
+
+def job(*over):
+    return child("Job", "shop-run", spec={}, status={"conditions": [condition(each, "True") for each in over]})
+
+
+def pod(name, controller, phase="Running"):
+    made = child("Pod", name, spec={"containers": [{"name": "a"}]}, status={"phase": phase})
+    made["metadata"]["ownerReferences"] = [{"kind": controller, "name": "shop", "uid": "of-it", "controller": True}]
+    return made
+
+
+def test_what_a_workload_makes_is_no_child():
+    """The operator makes Pods, and a Job of which Kubernetes makes a Pod with a random name."""
+    assert belongs(pod("shop-worker-0", "Shop"), app())
+    assert not belongs(pod("shop-run-x7k2q", "Job"), app())
+    owned = pod("shop-run-x7k2q", "Job")
+    owned["metadata"]["ownerReferences"][0]["uid"] = app().uid
+    assert belongs(owned, app())
+
+
+def test_an_object_ends_that_says_so_or_of_which_only_a_job_was_left():
+    done = own(conditions=[condition("Running", "False"), condition("Succeeded", "True")])
+    ready = own(conditions=[condition("Ready", "True"), condition("Succeeded", "False")])
+    web = child("Deployment", "shop", spec={})
+    for ends, captured in (
+        (True, {"Job": [job("Complete")], "": [done]}),
+        (True, {"": [own(phase="Completed")]}),
+        (True, {"Job": [job("SuccessCriteriaMet", "Complete")], "": [own()]}),
+        (False, {"Job": [job()], "": [own()]}),
+        (False, {"Job": [job("Complete")], "Pod": [pod("shop-0", "Shop")], "": [ready]}),
+        (False, {"Job": [job("Complete")], "Deployment": [web], "": [own(phase="Succeeded")]}),
+        (False, {"ConfigMap": [], "": [ready]}),
+    ):
+        assert comes_to_an_end(captured) is ends, captured
+
+
+def test_of_an_object_that_ended_its_history_is_not_compared():
+    """Whether it was ever seen running depends on when its operator looked."""
+
+    def status(*conditions, **more):
+        return shape(app(), {"": [own(conditions=list(conditions), **more)]}, ends=True)
+
+    done, workers = condition("Succeeded", "True"), {"Launcher": {"succeeded": 1}}
+    clean = status(condition("Running", "False"), done, replicaStatuses=workers)
+    assert clean == status(done)
+    assert clean != status(condition("Failed", "True"))
+    assert clean != status(condition("Succeeded", "False"))

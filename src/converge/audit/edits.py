@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,9 +34,14 @@ class SpecEdit:
         return self.path.endswith(" removed")
 
 
-def candidates(spec: Spec, schema: Mapping[str, Any], most: int, seed: int, name: str = "") -> list[SpecEdit]:
-    """Edits to try: of what the sample has, then of what its schema offers. The seed chooses where there are many."""
-    found = list(_of(spec, schema, (), name))
+def candidates(
+    spec: Spec, schema: Mapping[str, Any], most: int, seed: int, names: Collection[str] = ()
+) -> list[SpecEdit]:
+    """Edits to try: of what the sample has, then of what its schema offers. The seed chooses where there are many.
+
+    `names` are those of the sample and its children: a field that has one of them gets another one.
+    """
+    found = list(_of(spec, schema, (), names))
     if len(found) > most:
         chooser = random.Random(seed)
         kept = set(chooser.sample(range(len(found)), most))
@@ -44,7 +49,9 @@ def candidates(spec: Spec, schema: Mapping[str, Any], most: int, seed: int, name
     return found
 
 
-def _of(spec: Mapping[str, Any], schema: Mapping[str, Any], path: tuple[str, ...], name: str) -> Iterator[SpecEdit]:
+def _of(
+    spec: Mapping[str, Any], schema: Mapping[str, Any], path: tuple[str, ...], names: Collection[str]
+) -> Iterator[SpecEdit]:
     properties: Mapping[str, Any] = schema.get("properties", {})
     required = schema.get("required", [])
     for field in dict.fromkeys([*spec, *properties]):
@@ -55,10 +62,10 @@ def _of(spec: Mapping[str, Any], schema: Mapping[str, Any], path: tuple[str, ...
             value = spec[field]
             for new in _others(field, value, known):
                 yield _edit(here, new, value)
-            if name and value == name and field not in NOT_NAMES:
-                yield _edit(here, f"{name}-other", value)
+            if isinstance(value, str) and value in names and field not in NOT_NAMES:
+                yield _edit(here, f"{value}-other", value)
             if isinstance(value, dict) and field not in MAPS:
-                yield from _of(value, known, here, name)
+                yield from _of(value, known, here, names)
             elif field not in required and not path:
                 yield _edit(here, None, value)
         elif not path:

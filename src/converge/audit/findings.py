@@ -10,6 +10,7 @@ from typing import Any
 
 from converge.audit.settings import AuditError, Settings
 from converge.files import write_whole
+from converge.testing.objects.namespace import WORDS
 
 FORMAT = "converge/finding/v1"
 NAMED_BY = (  # the parts of a case that its name is made of
@@ -27,6 +28,7 @@ NAMED_BY = (  # the parts of a case that its name is made of
     "field",
     "path",
 )
+OWN_NAME = re.compile(rf"\b(?:{'|'.join(WORDS)})-[0-9a-f]{{6}}\b")  # of an object: each case has another one
 LEVELS = ("error", "warning", "note")
 
 
@@ -81,7 +83,7 @@ def name_of(attack: str, case: dict[str, Any]) -> str:
 
 def places(text: str) -> tuple[str, ...]:
     """The places that a failure names, without values: two failures with the same places have the same cause."""
-    return tuple(sorted({line.partition(": ")[0] for line in text.splitlines()}))
+    return tuple(sorted({OWN_NAME.sub("NAME", line.partition(": ")[0]) for line in text.splitlines()}))
 
 
 def save(finding: Finding, settings: Settings, seed: int, path: Path) -> None:
@@ -98,4 +100,7 @@ def load(path: Path) -> tuple[Settings, int, Finding]:
         raise AuditError(f"{path} can't be read: {error}.") from None
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise AuditError(f"{path} isn't the file of a finding.")
-    return Settings.from_json(data["settings"], Path("/")), int(data["seed"]), Finding(**data["finding"])
+    try:
+        return Settings.from_json(data["settings"], Path("/")), int(data["seed"]), Finding(**data["finding"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise AuditError(f"{path} isn't the file of a finding as this version writes them: {error}.") from None

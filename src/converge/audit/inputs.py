@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from converge.audit.settings import AuditError, Settings
@@ -44,6 +45,8 @@ def read(settings: Settings) -> Inputs:
     """Read and match the files."""
     try:
         definitions, sample = crds.read(settings.crds), manifests.read(settings.sample)
+        for each in manifests.of_kind(sample, "Kustomization"):
+            raise manifests.ManifestError(crds.kustomization(settings.sample, each))
         if settings.rights:
             from converge.testing.access import rights
 
@@ -53,10 +56,32 @@ def read(settings: Settings) -> Inputs:
     for obj in sample:
         for definition in definitions:
             if _fits(obj, definition):
-                return Inputs(definitions, definition, obj, [each for each in sample if each is not obj])
+                return _matched(definitions, definition, sample, settings.sample)
     names = ", ".join(each["spec"]["names"]["kind"] for each in definitions)
-    there = ", ".join(str(each.get("kind")) for each in sample) or "nothing"
-    raise AuditError(f"The sample doesn't fit the CRDs: {settings.sample} has {there}, and the CRDs define {names}.")
+    there = ", ".join(str(each.get("kind")) for each in sample) or "no object with an apiVersion and a kind"
+    raise AuditError(
+        f"The sample doesn't fit the CRDs: {settings.sample} has {there}, and the CRDs define {names}. "
+        f"Give one object of such a kind with --sample, or its CRD with --crds."
+    )
+
+
+def _matched(definitions: Sequence[Object], definition: Object, sample: Sequence[Object], path: Path) -> Inputs:
+    """The first object of a kind that is defined is the one to copy. Other kinds are there before it."""
+    main = next(each for each in sample if _fits(each, definition))
+    for each in sample:
+        if not isinstance(each.get("metadata"), dict) or not each["metadata"].get("name"):
+            raise AuditError(f"The sample needs names: {path} has a {each['kind']} without `metadata.name`.")
+    if not isinstance(main.get("spec") or {}, dict):
+        raise AuditError(f"The sample's `spec` has to be a mapping, and it is {main['spec']!r}.")
+    same = [each["metadata"]["name"] for each in sample if _fits(each, definition)]
+    if len(same) > 1:
+        raise AuditError(
+            f"The sample has {len(same)} objects of kind {main['kind']} ({', '.join(same)}), and the audit copies "
+            f"one: leave the others out of {path}."
+        )
+    # Namespaces are made by the audit, and what the sample puts in its own is put in each of them.
+    others = [each for each in sample if each is not main and (each["apiVersion"], each["kind"]) != ("v1", "Namespace")]
+    return Inputs(definitions, definition, main, others)
 
 
 def _fits(obj: Object, definition: Object) -> bool:
@@ -72,7 +97,10 @@ def _fits(obj: Object, definition: Object) -> bool:
             f"{definition['metadata']['name']} serves {', '.join(served)}."
         )
     if spec.get("scope") != "Namespaced":
-        raise AuditError(f"{obj['kind']} is cluster-scoped, and an audit needs a kind that is in a namespace.")
+        raise AuditError(
+            f"{obj['kind']} is cluster-scoped and can't be audited: each attack needs a namespace of its own. Give an "
+            f"object of another kind of the operator, one with `scope: Namespaced` in its CRD."
+        )
     return True
 
 
@@ -80,6 +108,7 @@ def _fits(obj: Object, definition: Object) -> bool:
 def installed(client: Client, inputs: Inputs) -> Iterator[None]:
     """Define the kinds, and take those away in the end that were not there before."""
     from converge.cluster.bootstrap import remove
+    from converge.runtime import NotFound
 
     ours = {each["metadata"]["name"] for each in inputs.definitions}
 
@@ -93,13 +122,49 @@ def installed(client: Client, inputs: Inputs) -> Iterator[None]:
     for each in inputs.definitions:
         if each not in new:
             kinds.register(crds.api_version(each), each["spec"]["names"]["kind"])
+    wide: list[Object] = []
     try:
         try:
             crds.install(client, new)
         except manifests.ManifestError as error:
             raise AuditError(f"The server refuses a CRD: {error}.") from None
         kinds.register(inputs.main["apiVersion"], inputs.kind)
+        for each in [each for each in inputs.others if is_cluster_wide(client, each)]:
+            known = [one["metadata"]["name"] for one in client.list(each["apiVersion"], each["kind"])]
+            wide += [each] if each["metadata"]["name"] not in known else []
+            put_there(client, {**each, "metadata": {**each["metadata"], "namespace": None}})
         yield
     finally:
+        for each in wide:
+            with suppress(NotFound):
+                client.delete(each["apiVersion"], each["kind"], each["metadata"]["name"])
         for definition in new:
             remove(client, definition)
+
+
+def is_cluster_wide(client: Client, obj: Object) -> bool:
+    """Whether an object that the sample needs is in no namespace."""
+    from converge.runtime import ApiError
+
+    try:
+        return not client.discovery.resource(obj["apiVersion"], obj["kind"]).namespaced
+    except ApiError as error:
+        raise _needed(obj, error) from None
+
+
+def put_there(client: Client, obj: Object) -> Object:
+    """Apply an object that the sample needs."""
+    from converge.runtime import ApiError
+
+    try:
+        return client.apply(obj, field_manager="user", force=True)
+    except ApiError as error:
+        raise _needed(obj, error) from None
+
+
+def _needed(obj: Object, error: Exception) -> AuditError:
+    said = " ".join(str(error).split()).rstrip(".?")
+    return AuditError(
+        f"The sample comes with a {obj['kind']} that the server refuses: {said}. Correct it, leave it out, or give its "
+        f"CRD with --crds."
+    )

@@ -64,6 +64,8 @@ class Learned:
     #: The first object of the first run: its name is in the examples.
     first: CustomResource | None = None
     restless: Failure | None = None
+    #: Whether the object comes to an end, as a job does. What isn't compared then is in `snapshot.shape`.
+    ends: bool = False
 
     def prepare(self, operator: AuditedOperator) -> None:
         """Tell an operator that isn't started yet what was learned about it."""
@@ -73,7 +75,7 @@ class Learned:
 
     def look(self, app: CustomResource) -> snapshot.Snapshot:
         """What an object has led to."""
-        return snapshot.take(app, self.children, self.random_names)
+        return snapshot.take(app, self.children, self.random_names, self.ends)
 
 
 Say = Callable[[str], None]
@@ -92,17 +94,18 @@ def learn(make_testbed: Callable[[str], AuditTestbed], sample: Sample, settings:
             testbeds.close()
         say("reference run 2 of 2: the sample in a fresh namespace, left alone")
         try:
-            seen += _second_run(testbeds.enter_context(make_testbed("audit reference 2")), sample, learned)
+            seen += _second_run(testbeds.enter_context(make_testbed("audit reference 2")), sample, learned, seen[0])
         except Verdict:
             if learned.alone:
                 raise
             learned.alone = True  # it might have been in the way of the first one, which still runs
             testbeds.close()
-            seen += _second_run(testbeds.enter_context(make_testbed("audit reference 2")), sample, learned)
+            seen += _second_run(testbeds.enter_context(make_testbed("audit reference 2")), sample, learned, seen[0])
     named = [snapshot.shape(*each) for each in seen]
     for other in named[1:]:
         learned.random_names |= snapshot.random_kinds(named[0], other)
-    learned.clean, *others = [snapshot.shape(*each, learned.random_names) for each in seen]
+    learned.ends = all(snapshot.comes_to_an_end(captured) for _, captured in seen)
+    learned.clean, *others = [snapshot.shape(*each, learned.random_names, learned.ends) for each in seen]
     for other in others:
         learned.mask.learn(learned.clean, other)
         learned.mask.learn_unanswered(other)
@@ -119,13 +122,22 @@ def learn(make_testbed: Callable[[str], AuditTestbed], sample: Sample, settings:
     return learned
 
 
-def _second_run(
-    testbed: AuditTestbed, sample: Sample, learned: Learned
-) -> list[tuple[CustomResource, snapshot.Captured]]:
-    """Objects that come while it runs, two of them at once: how they differ from the first one says nothing."""
+Seen = tuple[CustomResource, snapshot.Captured]
+
+
+def _second_run(testbed: AuditTestbed, sample: Sample, learned: Learned, first: Seen) -> list[Seen]:
+    """Objects that come while it runs, two of them at once: how they differ from the first one says nothing.
+
+    One that hasn't got all its children yet would: everything that it lacks would never be compared.
+    """
     learned.prepare(testbed.audited_operator)
     testbed.audited_operator.start()
     made = [sample.make(testbed.namespace) for _ in range(2)]
+
+    def complete() -> bool:
+        return all(snapshot.as_many(snapshot.capture(each, learned.children), first[1]) for each in made)
+
+    eventually(lambda: complete() or testbed.audited_operator.silent_for() > LEAVES_ALONE_AFTER, within=COMES_TO_REST)
     _rest(testbed)
     if testbed.audited_operator.exits and not learned.alone:
         raise Failure("it exited beside another one")
@@ -245,4 +257,7 @@ def _pause(writes: list[RecordedRequest], happened: list[float]) -> float:
 
 def _dead(verdict: Verdict) -> AuditError:
     said = "".join(f"\n{each}" for each in verdict.seen)
-    return AuditError(f"The command dies or never asks for its objects: {verdict.message or verdict}.{said}")
+    return AuditError(
+        f"The command dies or never asks for its objects: {verdict.message or verdict}. Its credentials are in "
+        f"$KUBECONFIG; where it wants those of a Pod, set `in_cluster = true` in audit.toml.{said}"
+    )

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from converge.runtime import Client
 
 ASKS_INSIDE = "it can't be told: it keeps trying to reach what runs inside its Pods, and here nothing does"
+OVER = "the object comes to an end, and nobody expects it to be kept as its spec says afterwards"
 MOST_EDITS = 12
 Unsure = tuple[Outcome, Finding]
 Again = ParallelWork[Unsure, None]
@@ -124,6 +125,8 @@ class Session:
         walked = not any(each.name == WALKS for each in wanted)
 
         def make(attack: Attack) -> Row:
+            if attack.keeps and context.learned.ends:
+                return Row(attack, left_out=[OVER])
             return self.attack(attack, context, attack.cases(context))
 
         def ready(attack: Attack) -> bool:
@@ -162,7 +165,11 @@ class Session:
         if learned.alone:
             self.lanes = 1
         self.slots = OperatorSlots(self.lanes)
-        edits = candidates(self.sample.spec, self.inputs.schema, MOST_EDITS, self.seed, self.sample.name)
+        children = [key.partition("/")[2].replace("NAME", self.sample.name) for key in learned.examples]
+        names = {self.sample.name, *children}
+        if learned.ends:
+            return AttackContext(learned, [])
+        edits = candidates(self.sample.spec, self.inputs.schema, MOST_EDITS, self.seed, names)
         return AttackContext(learned, edits)
 
     def _finish(self) -> None:
@@ -202,6 +209,7 @@ class Session:
         try:
             target = testbeds.target(context.learned)
             target.thorough = not self.confirms
+            target.deadline = self.deadline
             outcomes = list(attack.run(target, context, batch))
         except AuditError:
             raise

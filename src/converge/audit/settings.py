@@ -16,6 +16,8 @@ because = "it applies its children once at each start"
 from __future__ import annotations
 
 import fnmatch
+import os
+import shutil
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,7 +25,18 @@ from pathlib import Path
 from typing import Any
 
 PATHS = ("crds", "sample", "rights")
-KNOWN = {"command", "environment", "allow", "patience", "quiet", "unique", "directory", "in_cluster", *PATHS}
+#: What an audit.toml may have, and what each setting has to be.
+SHAPES: Mapping[str, tuple[type | tuple[type, ...], str]] = {
+    "command": (list, 'a list such as ["./manager", "--namespace={namespace}"]'),
+    "environment": (dict, "a table such as [environment]"),
+    "allow": (list, "tables such as [[allow]]"),
+    "patience": ((int, float), "a number of seconds"),
+    "quiet": ((int, float), "a number of seconds"),
+    "unique": (list, 'a list such as ["spec.host"]'),
+    "directory": (str, "a path"),
+    "in_cluster": (bool, "true or false"),
+    **dict.fromkeys(PATHS, (str, "a path")),
+}
 
 
 class AuditError(Exception):
@@ -66,6 +79,21 @@ class Settings:
         for what, path in (("CRDs", self.crds), ("sample", self.sample), ("rights", self.rights)):
             if path is not None and not path.exists():
                 raise AuditError(f"No {what}: there is no {path}.")
+        self.program()
+
+    def program(self) -> str:
+        """The program of the command, as the system finds it: by its path from `directory`, or on the PATH."""
+        name = self.command[0]
+        if "/" not in name:
+            if shutil.which(name) is None:
+                raise AuditError(f"The command can't be run: there is no {name!r} on the PATH. Give its path.")
+            return name
+        path = (self.directory / name).absolute()
+        if not path.is_file():
+            raise AuditError(f"The command can't be run: there is no file {path}. Build it first, or correct the path.")
+        if not os.access(path, os.X_OK):
+            raise AuditError(f"The command can't be run: {path} isn't executable: `chmod +x` it.")
+        return str(path)
 
     def reason(self, finding: str) -> str:
         """Why a finding is allowed; nothing if it isn't."""
@@ -87,8 +115,12 @@ class Settings:
     @classmethod
     def from_json(cls, data: Mapping[str, Any], base: Path) -> Settings:
         """Settings as `as_json` or an audit.toml has them; relative paths start at `base`."""
-        if unknown := sorted(set(data) - KNOWN):
-            raise AuditError(f"audit.toml has no setting {unknown[0]!r}; there are: {', '.join(sorted(KNOWN))}.")
+        if unknown := sorted(set(data) - SHAPES.keys()):
+            raise AuditError(f"audit.toml has no setting {unknown[0]!r}; there are: {', '.join(sorted(SHAPES))}.")
+        for name, value in data.items():
+            wanted, example = SHAPES[name]
+            if value is not None and not isinstance(value, wanted):
+                raise AuditError(f"audit.toml: `{name}` has to be {example}, and it is {value!r}.")
         for name in ("crds", "sample"):
             if not data.get(name):
                 raise AuditError(f"No {name}: audit.toml has to say where your {name} are.")

@@ -13,16 +13,19 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from converge.testing.attacks.compare import SERVER_SIDE
+from converge.testing.attacks.compare import SERVER_SIDE, belongs
 from converge.testing.attacks.every_request import plain, timeless
 from converge.testing.objects.custom_resource import CustomResource
 from converge.testing.verdicts.values import Difference, differences
+from converge.testing.waits.idle import rolled_out
 
 Snapshot = dict[str, Any]
 Captured = dict[str, list[dict[str, Any]]]  # by kind; the object itself has none
 
 UNANSWERED = "error dialing backend"  # the server's words when it can't reach a kubelet
 MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
+OVER = re.compile(r"complete|completed|succeeded|finished|done", re.IGNORECASE)
+LIVES_ON = ("Deployment", "StatefulSet", "DaemonSet")
 CURRENT = "current"
 RANDOM = "*"  # in place of a name that differs from run to run
 # Other controllers and the server fill these in.
@@ -33,16 +36,9 @@ BY_OTHERS = {
 }
 
 
-def belongs(obj: Mapping[str, Any], app: CustomResource) -> bool:
-    """Whether an object is one that was made for `app`: it's owned by it, or carries its name."""
-    metadata = obj["metadata"]
-    owners = [owner["uid"] for owner in metadata.get("ownerReferences", [])]
-    return app.uid in owners or app.name in metadata["name"]
-
-
-def take(app: CustomResource, kinds: Iterable[str], random_names: Iterable[str] = ()) -> Snapshot:
+def take(app: CustomResource, kinds: Iterable[str], random_names: Iterable[str] = (), ends: bool = False) -> Snapshot:
     """The children of an object by kind and name, and its own status and finalizers."""
-    return shape(app, capture(app, kinds), random_names)
+    return shape(app, capture(app, kinds), random_names, ends)
 
 
 def capture(app: CustomResource, kinds: Iterable[str]) -> Captured:
@@ -52,8 +48,30 @@ def capture(app: CustomResource, kinds: Iterable[str]) -> Captured:
     return {**found, "": [now] if now else []}
 
 
-def shape(app: CustomResource, captured: Captured, random_names: Iterable[str] = ()) -> Snapshot:
-    """What was captured, without what tells one object from another."""
+def as_many(one: Captured, other: Captured) -> bool:
+    """Whether two objects have the same number of children of each kind."""
+    return all(len(one.get(kind, [])) == len(found) for kind, found in other.items())
+
+
+def comes_to_an_end(captured: Captured) -> bool:
+    """Whether the object was something to get done, and is: a job, not a server."""
+    if any(captured.get(kind) for kind in LIVES_ON):
+        return False
+    status = captured[""][0].get("status") or {} if captured[""] else {}
+    said = [each["type"] for each in status.get("conditions") or [] if _is_condition(each) and each["status"] == "True"]
+    said += [value for value in status.values() if isinstance(value, str)]
+    if any(OVER.fullmatch(each) for each in said):
+        return True
+    jobs = captured.get("Job", [])
+    running = any(each.get("status", {}).get("phase") == "Running" for each in captured.get("Pod", []))
+    return bool(jobs) and all(map(rolled_out, jobs)) and not running
+
+
+def shape(app: CustomResource, captured: Captured, random_names: Iterable[str] = (), ends: bool = False) -> Snapshot:
+    """What was captured, without what tells one object from another.
+
+    Of one that `ends`, what its status says of the way there is left out: that depends on when one looked.
+    """
     found: Snapshot = {}
     for kind in [kind for kind in captured if kind]:
         children = [each for each in captured[kind] if not _going(each)]
@@ -64,7 +82,8 @@ def shape(app: CustomResource, captured: Captured, random_names: Iterable[str] =
             for each in children:
                 found[f"{kind}/{each['metadata']['name'].replace(app.name, 'NAME')}"] = _child(each, app)
     for now in captured[""]:
-        found[app.kind] = _own(now, app)
+        own = _own(now, app)
+        found[app.kind] = {**own, "status": _outcome(own["status"])} if ends else own
     return found
 
 
@@ -131,6 +150,20 @@ def _own(now: Mapping[str, Any], app: CustomResource) -> dict[str, Any]:
         own["deletionTimestamp"] = "set"
     replaced: dict[str, Any] = _replaced(plain(_sorted(own), app), str(app.namespace), "NAMESPACE")
     return replaced
+
+
+def _is_condition(value: Any) -> bool:
+    return isinstance(value, dict) and "type" in value and "status" in value
+
+
+def _outcome(value: Any) -> Any:
+    """A status without counters and without conditions that don't hold any more."""
+    if isinstance(value, dict):
+        kept = {key: _outcome(each) for key, each in value.items() if isinstance(each, (bool, str, dict, list))}
+        return {key: each for key, each in kept.items() if each not in ({}, [])}
+    if isinstance(value, list):
+        return [_outcome(each) for each in value if not (_is_condition(each) and each["status"] != "True")]
+    return value
 
 
 def _generations(value: Any, generation: Any) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from typing import Any
 
 from converge.audit import snapshot
@@ -10,6 +12,7 @@ from converge.audit.learn import KOPF_RETRIES, Learned
 from converge.audit.sample import Sample, renamed
 from converge.audit.testbed import AuditTestbed
 from converge.testing.attacks import until_right
+from converge.testing.attacks.compare import belongs
 from converge.testing.attacks.every_request import EveryRequest, Reference
 from converge.testing.objects.custom_resource import CustomResource
 from converge.testing.verdicts.failure import Failure
@@ -29,6 +32,8 @@ class AuditTarget:
         self._expected: dict[str, snapshot.Snapshot] = {}
         #: Whether to wait for as long as an operator may take that looks around by the clock.
         self.thorough = False
+        #: When to compare nothing more, by the clock of `time.monotonic`: the audit's time is up.
+        self.deadline = math.inf
         #: The requests of a clean object, once they are known.
         self.followed: tuple[EveryRequest, Reference] | None = None
         learned.prepare(testbed.audited_operator)
@@ -48,7 +53,16 @@ class AuditTarget:
     def _failed_lately(self) -> bool:
         recorder = self.operator.recorder
         lately = recorder.since(recorder.mark() - KOPF_RETRIES).requests
-        return any(each.fault or (each.status or 0) >= 400 for each in lately if each.resource)
+        # No handler fails with a watch that ends, and a read of what isn't there is how one asks whether it is.
+        asked = [
+            each for each in lately if each.resource and not each.is_watch and (each.is_write or each.status != 404)
+        ]
+        return any(each.fault or (each.status or 0) >= 400 for each in asked)
+
+    @property
+    def late(self) -> bool:
+        """Whether there's no time left for a first look. A second one is always made."""
+        return not self.thorough and time.monotonic() > self.deadline
 
     @property
     def operator(self) -> AuditedOperator:
@@ -106,7 +120,7 @@ class AuditTarget:
         kind, _, name = key.partition("/")
         if kind not in self.learned.random_names:
             return kind, name.replace("NAME", app.name)
-        found = [each for each in self.testbed.namespace.list(kind) if snapshot.belongs(each, app)]
+        found = [each for each in self.testbed.namespace.list(kind) if belongs(each, app)]
         if not found:
             raise Failure(when=f"{app} was created", expected=f"it has a {kind}", got="there is none")
         return kind, str(found[0]["metadata"]["name"])

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from converge.audit.audited_operator import AuditedOperator
-from converge.audit.inputs import Inputs
-from converge.audit.settings import AuditError, Settings
+from converge.audit.inputs import Inputs, is_cluster_wide, put_there
+from converge.audit.settings import Settings
 from converge.testing.access import pod_env, rights
 from converge.testing.objects.kinds import typed
 from converge.testing.objects.namespace import Namespace
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from converge.recorder import Recorder
     from converge.runtime import Client
 
+WORKLOADS = ("Deployment", "StatefulSet", "Job")  # there is no rest while one of them rolls out or runs
 START_SECONDS = 30.0  # seconds until its first list or watch
 
 
@@ -49,8 +50,8 @@ class AuditTestbed(Testbed[Namespace]):
         """The namespace with what the sample needs besides."""
         made = Namespace(client, name)
         for each in self.inputs.others:
-            metadata = {**each.get("metadata", {}), "namespace": name}
-            client.apply({**each, "metadata": metadata}, field_manager="user", force=True)
+            if not is_cluster_wide(client, each):
+                put_there(client, {**each, "metadata": {**each["metadata"], "namespace": name}})
         return made
 
     def _operator(
@@ -95,23 +96,11 @@ class AuditTestbed(Testbed[Namespace]):
 
 def launch_of(settings: Settings) -> Launch:
     """How the operator is started."""
-    program, *arguments = settings.command
     return Launch(
-        (_found(program, settings.directory), *arguments),
+        (settings.program(), *settings.command[1:]),
         environment=dict(settings.environment),
         directory=settings.directory.resolve(),
         in_cluster=settings.in_cluster,
         start_seconds=START_SECONDS,
+        workloads=WORKLOADS,
     )
-
-
-def _found(program: str, directory: Path) -> str:
-    """The program of a command, or a sentence."""
-    if "/" in program:
-        path = directory / program
-        if not path.is_file():
-            raise AuditError(f"The command can't be run: there is no {path}.")
-        return str(path.absolute())
-    if shutil.which(program) is None:
-        raise AuditError(f"The command can't be run: there is no {program!r} on the PATH.")
-    return program

@@ -70,6 +70,9 @@ def audit(
             settings, seed, again = findings.load(replay)
         else:
             settings = settings_of(arguments or [], crds, sample, rights, env or [], allow)
+        for path in (report_file, html, junit, sarif):
+            if path is not None and not path.absolute().parent.is_dir():
+                raise AuditError(f"There is no directory {path.parent} for {path.name}: make it first.")
         report = run(settings, again, attack or [], seed, seconds_of(time), lanes, out, silent=as_json)
     except AuditError as error:
         print(f"converge: {error}", file=sys.stderr)
@@ -215,6 +218,10 @@ def show_end(report: Report) -> None:
     if learned is not None:
         makes = ", ".join(learned.children) or "nothing of its own"
         console.print(f"\nFor one {report.kind} it makes: {makes}.", markup=False, soft_wrap=True)
+        if learned.ends:
+            console.print(
+                "It comes to an end: counters and conditions that aren't true are not compared.", markup=False
+            )
         if learned.mask.paths or learned.random_names:
             console.print("Different in each clean run, and so not compared:", markup=False)
             for kind in sorted(learned.random_names):
@@ -231,7 +238,7 @@ def show_end(report: Report) -> None:
         console.print(f"  allowed and never used: {each}", markup=False, soft_wrap=True)
     counting = [each for each in report.findings if each.counts]
     others = len(report.findings) - len(counting)
-    first = f", the first after {report.first_finding:.0f} s" if report.first_finding is not None else ""
+    first = f", the first after {report.first_finding:.0f} s" if counting and report.first_finding is not None else ""
     many = f"{len(counting)} finding{'s' if len(counting) != 1 else ''}{first}"
     rest = f" and {others} that {'is' if others == 1 else 'are'} a note, flaky or allowed" if others else ""
     cases = sum(row.cases for row in report.rows)

@@ -56,6 +56,8 @@ class Attack:
     run: Run
     batch: int = 1
     edits: bool = False
+    #: Whether it expects that the object is kept as its spec says: one that has come to an end isn't.
+    keeps: bool = False
 
 
 def one_by_one(make: Single) -> Run:

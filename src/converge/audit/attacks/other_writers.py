@@ -121,8 +121,8 @@ def _rival(target: AuditTarget, context: AttackContext, args: Args) -> str:
 
 
 ATTACKS = (
-    Attack("child-deleted", "a child is deleted by hand", ERROR, child_cases, one_by_one(_child_deleted)),
-    Attack("child-edited", "a child is edited by hand", WARNING, _drift_cases, one_by_one(_child_edited)),
+    Attack("child-deleted", "a child is deleted by hand", ERROR, child_cases, one_by_one(_child_deleted), keeps=True),
+    Attack("child-edited", "a child is edited by hand", WARNING, _drift_cases, one_by_one(_child_edited), keeps=True),
     Attack("foreign-fields", "someone else adds to a child", WARNING, child_cases, one_by_one(_foreign), edits=True),
     Attack("name-taken", "someone else's object has a child's name", WARNING, _stranger_cases, one_by_one(_stranger)),
     Attack("rival", "someone else sets a condition", WARNING, _rival_cases, one_by_one(_rival), edits=True),

@@ -94,6 +94,8 @@ def _lost_cases(context: AttackContext) -> list[Args]:
     first: dict[str, Args] = {}
     for each in named_children(context):
         first.setdefault(each["child"].partition("/")[0], {"lost": "a child's deletion", **each})
+    if context.learned.ends:
+        return [{"lost": "a creation"}]
     return [{"lost": "a creation"}, *(case for kind, case in first.items() if kind in watched)]
 
 
@@ -124,7 +126,15 @@ ATTACKS = (
         always({}),
         one_by_one(_old_deletion),
     ),
-    Attack("old-spec", "a list from before its spec was changed", NOTE, few_edits, one_by_one(_old_spec), edits=True),
+    Attack(
+        "old-spec",
+        "a list from before its spec was changed",
+        NOTE,
+        few_edits,
+        one_by_one(_old_spec),
+        edits=True,
+        keeps=True,
+    ),
     Attack("old-cache", "a list from before the object was created", ERROR, always({}), one_by_one(_old_cache)),
     Attack("late-children", "news of its children comes late", ERROR, _late_cases, one_by_one(_late_children)),
     Attack("late-news", "all news comes two seconds late", ERROR, always({}), one_by_one(_late_news)),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import itertools
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from converge.audit import snapshot
@@ -21,6 +22,7 @@ from converge.audit.attacks.base import (
 )
 from converge.audit.target import AuditTarget
 from converge.testing import attacks
+from converge.testing.attacks.every_request import concerns
 from converge.testing.attacks.until_right import wait_until_right
 from converge.testing.objects.custom_resource import CustomResource
 from converge.testing.verdicts.failure import Failure
@@ -29,6 +31,7 @@ from converge.testing.verdicts.values import Difference
 WALKS = "walks"
 FOLLOWED = "followed"
 REFUSED = "the operator refuses it: a new object with it isn't carried out"
+LATE = "time was up before it was compared"
 AT_ONCE = 24  # objects side by side
 ALL_AT_REST_WITHIN = 60.0  # seconds in which all of them come to rest
 MOST_PAIRS = 6
@@ -54,7 +57,7 @@ def _walks(target: AuditTarget, context: AttackContext, cases: Sequence[Args]) -
             yield Outcome(args, answer=refused(error))
             continue
         there.append((args, target.make(), fresh, back))
-    operator.settle(within=ALL_AT_REST_WITHIN)
+    _come_up(target, [walked for _, walked, _, _ in there])
     for args, walked, _, back in list(there):
         try:
             target.edit(walked, args["patch"])
@@ -64,7 +67,14 @@ def _walks(target: AuditTarget, context: AttackContext, cases: Sequence[Args]) -
             yield Outcome(args, answer=refused(error))
     operator.settle(within=ALL_AT_REST_WITHIN)
     for args, walked, fresh, back in there:
-        yield _compared(target, args, walked, fresh, back)
+        yield Outcome(args, answer=LATE) if target.late else _compared(target, args, walked, fresh, back)
+
+
+def _come_up(target: AuditTarget, made: Sequence[CustomResource]) -> None:
+    """Wait until these objects are as clean ones: silence may mean that it hasn't begun, and then no edit is a walk."""
+    target.operator.settle(within=ALL_AT_REST_WITHIN)
+    wait_until_right(lambda: not any(map(target.differences, made)), within=target.learned.patience)
+    target.operator.settle(within=ALL_AT_REST_WITHIN)
 
 
 def _compared(
@@ -112,9 +122,34 @@ def _comes_to(target: AuditTarget, walked: CustomResource, fresh: CustomResource
 
 
 def _carried_out(target: AuditTarget, fresh: CustomResource) -> bool:
-    """Whether a new object with that spec got all that one like the sample gets."""
-    there = target.learned.look(fresh)
-    return fresh.now() is not None and all(key in there for key in target.learned.clean)
+    """Whether a new object with that spec got what it asks for, which may be less than the sample does.
+
+    Fewer children are a refusal where there are none, where a write was refused, or where the operator complains.
+    """
+    clean = _kinds(target.learned.clean)
+
+    def complete() -> bool:
+        return fresh.now() is not None and _kinds(target.learned.look(fresh)) >= clean
+
+    if wait_until_right(complete, within=target.learned.patience / 2):
+        return True
+    got_some = fresh.now() is not None and bool(_children(target.learned.look(fresh)))
+    return got_some and not _refused_writes(target, fresh) and not reports_problem(target, fresh)
+
+
+def _kinds(shot: snapshot.Snapshot) -> Counter[str]:
+    """How many children there are of each kind: their names may follow from the spec."""
+    count: Counter[str] = Counter()
+    for key, found in _children(shot).items():
+        kind, _, name = key.partition("/")
+        count[kind] += len(found) if name == snapshot.RANDOM else 1
+    return count
+
+
+def _refused_writes(target: AuditTarget, app: CustomResource) -> bool:
+    """Whether the server refused a write for this object, other than by a conflict or because something is gone."""
+    asked = [each for each in target.operator.recorder.requests if each.is_write and concerns(each, app.name)]
+    return any((each.status or 0) >= 400 and each.status not in (404, 409) for each in asked)
 
 
 def _refuses(target: AuditTarget, walked: CustomResource, fresh: CustomResource) -> bool:
@@ -142,7 +177,7 @@ def _two_steps(target: AuditTarget, context: AttackContext, cases: Sequence[Args
     """Both edits without a pause, then the first one back: compared with a fresh start after each."""
     from converge.runtime import ApiError
 
-    operator = target.started()
+    target.started()
     walks: list[tuple[Args, CustomResource, CustomResource, CustomResource]] = []
     for args in cases:
         first, then = args["first"], args["then"]
@@ -153,10 +188,10 @@ def _two_steps(target: AuditTarget, context: AttackContext, cases: Sequence[Args
             yield Outcome(args, answer=refused(error))
             continue
         walks.append((args, target.make(), both, last))
-    operator.settle(within=ALL_AT_REST_WITHIN)
+    _come_up(target, [walked for _, walked, _, _ in walks])
     for args, walked, both, last in walks:
         try:
-            yield _walked(target, args, walked, both, last)
+            yield Outcome(args, answer=LATE) if target.late else _walked(target, args, walked, both, last)
         except ApiError as error:
             yield Outcome(args, answer=refused(error))
 
@@ -217,6 +252,7 @@ ATTACKS = (
         _edit_cases,
         _walks,
         batch=AT_ONCE // 3,
+        keeps=True,
     ),
     Attack(
         "two-steps",
@@ -226,6 +262,15 @@ ATTACKS = (
         _two_steps,
         batch=AT_ONCE // 3,
         edits=True,
+        keeps=True,
     ),
-    Attack("while-down", "the spec is edited while it is down", ERROR, few_edits, one_by_one(_while_down), edits=True),
+    Attack(
+        "while-down",
+        "the spec is edited while it is down",
+        ERROR,
+        few_edits,
+        one_by_one(_while_down),
+        edits=True,
+        keeps=True,
+    ),
 )

@@ -26,6 +26,23 @@ SERVER_SIDE = {
 }
 
 
+# They make Pods and ReplicaSets of their own, whose names come from the object's and whose ends nobody asked for.
+CONTROLLERS = ("CronJob", "DaemonSet", "Deployment", "Job", "ReplicaSet", "ReplicationController", "StatefulSet")
+
+
+def belongs(obj: Mapping[str, Any], app: CustomResource) -> bool:
+    """Whether an object is one that was made for `app`: it's owned by it, or carries its name.
+
+    What a workload of it makes isn't: that's Kubernetes' work.
+    """
+    metadata = obj["metadata"]
+    owners = metadata.get("ownerReferences", [])
+    if any(each["uid"] == app.uid for each in owners):
+        return True
+    by_a_workload = any(each.get("controller") and each["kind"] in CONTROLLERS for each in owners)
+    return app.name in metadata["name"] and not by_a_workload
+
+
 def differing_lines(walked: Any, fresh: Any, path: str = "") -> list[tuple[str, str]]:
     """Where two JSON values differ, as lines `path: value` of each."""
     if isinstance(walked, dict) and isinstance(fresh, dict):

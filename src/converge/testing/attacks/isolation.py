@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
+from converge.testing.attacks.compare import belongs
 from converge.testing.attacks.until_right import fail_unless_right, wait_until_right
 from converge.testing.objects.custom_resource import CustomResource
 from converge.testing.operator import Operator
@@ -64,13 +66,16 @@ def deletion_leaves_nothing(
     children: Sequence[str],
     propagation: str | None = None,
     while_down: bool = False,
+    belongs: Callable[[Mapping[str, Any], CustomResource], bool] | None = None,
     within: float = 15,
     hint: str = "",
 ) -> None:
     """Delete the object and wait until it and all of its children are gone, and stay gone.
 
-    With `while_down` the operator isn't running when it's deleted, and is started afterwards.
+    With `while_down` the operator isn't running when it's deleted, and is started afterwards. `belongs` says which
+    objects have to go; by default those that it owns and those of its name.
     """
+    belongs = belongs or _owned_or_of_its_name
     operator.settle()
     if while_down:
         operator.stop()
@@ -81,10 +86,7 @@ def deletion_leaves_nothing(
     def left() -> list[str]:
         found = [str(app)] if app.now() else []
         for kind in children:
-            for each in app.namespace.list(kind):
-                name, owners = each["metadata"]["name"], each["metadata"].get("ownerReferences", [])
-                if name == app.name or any(owner["uid"] == app.uid for owner in owners):
-                    found.append(f"{kind}/{name}")
+            found += [f"{kind}/{each['metadata']['name']}" for each in app.namespace.list(kind) if belongs(each, app)]
         return found
 
     how = f" in the {propagation.lower()}" if propagation else ""
@@ -101,6 +103,11 @@ def deletion_leaves_nothing(
         raise Failure(when=when, expected="what is gone stays gone", got=f"back again: {', '.join(back)}", hint=hint)
 
 
+def _owned_or_of_its_name(obj: Mapping[str, Any], app: CustomResource) -> bool:
+    metadata = obj["metadata"]
+    return metadata["name"] == app.name or any(owner["uid"] == app.uid for owner in metadata.get("ownerReferences", []))
+
+
 Generations = dict[str, tuple[str, int]]
 
 
@@ -110,8 +117,7 @@ def generations(of: CustomResource, not_of: CustomResource, kinds: Sequence[str]
     for kind in kinds:
         for each in of.namespace.list(kind):
             metadata = each["metadata"]
-            owners = [owner["uid"] for owner in metadata.get("ownerReferences", [])]
-            if not_of.uid not in owners and (of.uid in owners or of.name in metadata["name"]):
+            if belongs(each, of) and not_of.uid not in [owner["uid"] for owner in metadata.get("ownerReferences", [])]:
                 found[f"{kind}/{metadata['name']}"] = (metadata["uid"], metadata.get("generation", 0))
     return found
 

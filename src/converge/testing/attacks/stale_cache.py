@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from converge.testing.attacks.compare import belongs
 from converge.testing.attacks.until_right import fail_unless_right
 from converge.testing.objects.custom_resource import CustomResource
 from converge.testing.objects.kinds import typed
@@ -183,8 +184,6 @@ def _uids(app: CustomResource, children: Sequence[str]) -> dict[str, str]:
     found: dict[str, str] = {}
     for kind in children:
         for child in app.namespace.list(kind):
-            metadata = child["metadata"]
-            owners = [owner["uid"] for owner in metadata.get("ownerReferences", [])]
-            if app.uid in owners or app.name in metadata["name"]:
-                found[f"{kind}/{metadata['name']}"] = metadata["uid"]
+            if belongs(child, app):
+                found[f"{kind}/{child['metadata']['name']}"] = child["metadata"]["uid"]
     return found

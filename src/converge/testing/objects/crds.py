@@ -16,18 +16,43 @@ if TYPE_CHECKING:
 KIND = "CustomResourceDefinition"
 API_VERSION = "apiextensions.k8s.io/v1"
 FIELD_MANAGER = "converge"
+NEEDED = ("metadata.name", "spec.group", "spec.names.kind", "spec.names.plural", "spec.versions")
 SERVED_WITHIN = 30.0  # seconds
 
 
 def read(*paths: Path | str) -> list[dict[str, Any]]:
     """The definitions in these files and folders."""
-    found = manifests.of_kind(manifests.read(*paths), KIND)
+    skipped: list[manifests.ManifestError] = []
+    read = manifests.read(*paths, skipped=skipped)
+    found = manifests.of_kind(read, KIND)
     if paths and not found:
-        raise manifests.ManifestError(f"{', '.join(map(str, paths))}: there is no CustomResourceDefinition in it")
+        if skipped:
+            raise skipped[0]
+        where = ", ".join(map(str, paths))
+        for each in manifests.of_kind(read, "Kustomization"):
+            raise manifests.ManifestError(kustomization(where, each))
+        raise manifests.ManifestError(
+            f"{where}: there is no CustomResourceDefinition in it; give the file that has yours, or their directory"
+        )
+    for each in found:
+        if missing := [path for path in NEEDED if not _has(each, path)]:
+            name = each.get("metadata", {}).get("name", "a CustomResourceDefinition")
+            raise manifests.ManifestError(f"{name}: it has no `{missing[0]}`")
     if old := [each for each in found if each["apiVersion"] != API_VERSION]:
         name = old[0]["metadata"]["name"]
         raise manifests.ManifestError(f"{name}: {old[0]['apiVersion']} is gone since Kubernetes 1.22: {API_VERSION}")
     return found
+
+
+def kustomization(where: Path | str, obj: dict[str, Any]) -> str:
+    """What to do with a kustomization: it only names the files."""
+    return f"{where} is a {obj['kind']}: build it with `kubectl kustomize DIRECTORY > objects.yaml`, and give that file"
+
+
+def _has(obj: Any, path: str) -> bool:
+    for each in path.split("."):
+        obj = obj.get(each) if isinstance(obj, dict) else None
+    return bool(obj)
 
 
 def install(client: Client, definitions: Sequence[dict[str, Any]]) -> None:

@@ -15,9 +15,21 @@ class ManifestError(Exception):
     """A file that can't be used, and why, in a sentence."""
 
 
-def read(*paths: Path | str) -> list[dict[str, Any]]:
-    """Every object of these files. A folder stands for all manifests below it."""
-    return [document for path in paths for file in _files(Path(path)) for document in _objects(file)]
+def read(*paths: Path | str, skipped: list[ManifestError] | None = None) -> list[dict[str, Any]]:
+    """Every object of these files. A folder stands for all manifests below it.
+
+    With `skipped`, files in a folder that can't be read are left out and put there: templates of Helm, for example.
+    """
+    found: list[dict[str, Any]] = []
+    for path in map(Path, paths):
+        for file in _files(path):
+            try:
+                found += _objects(file)
+            except ManifestError as error:
+                if skipped is None or file == path:
+                    raise
+                skipped.append(error)
+    return found
 
 
 def of_kind(documents: Iterable[dict[str, Any]], *kinds: str) -> list[dict[str, Any]]:

@@ -75,6 +75,8 @@ def why_not_idle(operator: Operator, within: float) -> Failure:
 
 def progress(workload: dict[str, Any]) -> str:
     """How far a rollout is, in a line."""
+    if workload["kind"] == "Job":
+        return f"Job {workload['metadata']['name']}: it isn't over"
     ready, wanted = workload.get("status", {}).get("availableReplicas", 0), workload["spec"].get("replicas", 1)
     return f"{workload['kind']} {workload['metadata']['name']}: {ready} of {wanted} replicas available"
 
@@ -147,8 +149,11 @@ def held_up(namespace: Namespace) -> set[str]:
 
 
 def rolled_out(workload: dict[str, Any]) -> bool:
-    """Whether a Deployment or StatefulSet runs what its spec asks for, and nothing older."""
+    """Whether a Deployment or StatefulSet runs what its spec asks for, and nothing older; a Job, whether it's over."""
     spec, status = workload["spec"], workload.get("status", {})
+    if workload["kind"] == "Job":
+        over = [each["type"] for each in status.get("conditions", []) if each["status"] == "True"]
+        return bool({"Complete", "Failed", "Suspended"} & set(over))
     if status.get("observedGeneration") != workload["metadata"]["generation"] or spec.get("paused"):
         return bool(spec.get("paused"))
     wanted = spec.get("replicas", 1)
