@@ -69,7 +69,9 @@ def of_lab(lab: Lab) -> Iterator[Work]:
     for number in range(SOLVED[lab.number]):
         yield Work("right", f"solution-{number}", lab, {(inside, top)[number % 2]: solution}, zipped=number % 3 == 2)
     for name, path in lab.variants.items():
-        yield Work("right", name, lab, {top: path.read_bytes()})
+        # A jail doesn't have the solution of the lab that is graded, on which this helper of later labs rests.
+        leans = lab.number == "01" and "ensure_deployment" in path.read_text()
+        yield Work("wrong" if leans else "right", name, lab, {top: path.read_bytes()})
     all_mutants = [each for each in submissions.mutants(lab) if not each.without]
     for mutant in spread(all_mutants, MUTANTS[lab.number]):
         yield Work("wrong", mutant.id, lab, {inside: submissions.mutate(lab, mutant)[lab.file].encode()})
