@@ -6,7 +6,6 @@ A cheat says GOT when it has got what it must not get. Here that ends it with an
 import hashlib
 import json
 import os
-import re
 import subprocess
 from pathlib import Path
 
@@ -17,10 +16,10 @@ from converge.classroom import grading, reports, roster
 from converge.classroom.grading import Piece
 from converge.classroom.policy import Policy
 from converge.classroom.store import Store
-from converge.grader import course as courses
 from converge.grader.checks.verdict import Status
 from converge.testing.sandbox import jail
 from converge.testing.waits.waiting import eventually
+from tests.classroom.hostile import CHEATS, COURSE, OLDER, SAY_GOT, WRONG, lab_of, said, text_of
 
 pytestmark = [
     pytest.mark.cluster,
@@ -29,76 +28,14 @@ pytestmark = [
     pytest.mark.skipif(bool(jail.refusal()), reason=f"not run: {jail.refusal()}"),
 ]
 
-HERE = Path(__file__).parent
-COURSE = courses.load()
-CHEATS = {path.stem: path for path in sorted((HERE / "cheats").glob("*.py"))}
-# The attacks that `converge check` has to survive as well.
-FOLDER = HERE.parent / "grader" / "cheats"
-OLDER = {path.parent.name: path for path in sorted(FOLDER.glob("*/workqueue.py"))}
 CHECK = {"03": "test_keys_come_out_in_order", "01": "test_a_webapp_gets_a_deployment"}
 HONEST = ("aaa-first", "zzz-last")
-SAY_GOT = """
-import builtins
-
-
-def print(*words):
-    if "GOT" in words:
-        raise RuntimeError(repr(words))
-    builtins.print(*words)
-"""
-WRONG = """
-
-class WorkQueue:
-    def __init__(self, **options):
-        pass
-
-    def __len__(self):
-        return 99
-
-    def add(self, key):
-        pass
-
-    def get(self, timeout=None):
-        return "wrong"
-
-    def done(self, key):
-        pass
-"""
-BEFORE_IT = """
-setup_of_the_solution = setup
-
-
-def setup(manager):
-    attack(manager.client)
-    setup_of_the_solution(manager)
-"""
 CONTROL = {"control-03": ("03", "print('GOT', 1)\n" + WRONG), "control-01": ("01", "print('GOT', 1)\n")}
-
-
-def said(path, word, otherwise=""):
-    """What the header of a cheat says."""
-    found = re.search(rf"^{word}: (.*)$", path.read_text().partition('"""\n')[0], re.MULTILINE)
-    return found[1] if found else otherwise
-
-
-def lab_of(name):
-    return COURSE.find(said(CHEATS[name], "Lab") if name in CHEATS else "03")
 
 
 def check_of(name):
     lab = lab_of(name)
     return lab.check(said(CHEATS[name], "Check", CHECK[lab.number]) if name in CHEATS else CHECK[lab.number])
-
-
-def text_of(name):
-    """What is handed in: the cheat, and after it a queue that is wrong in every way, or an operator that is right."""
-    text = {**CHEATS, **OLDER}[name].read_text()
-    header, quotes, code = text.partition('"""\n')
-    if name in CHEATS:
-        text = header + quotes + SAY_GOT + code
-    if lab_of(name).number == "01":
-        return text + lab_of(name).solution.read_text().partition('"""\n')[2] + BEFORE_IT
-    return text if "WorkQueue" in code else text + WRONG
 
 
 def digest():

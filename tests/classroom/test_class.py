@@ -191,6 +191,18 @@ def test_a_broken_zip_is_that_student_s_problem(tmp_path, lab):
     assert "can't be read" in eve.copy(lab, tmp_path / "copy")
 
 
+def test_a_git_checkout_is_the_work_of_one_student(monkeypatch, tmp_path, lab):
+    for student in ("ada", "bob"):
+        (tmp_path / student / ".git").mkdir(parents=True)
+        (tmp_path / student / "labs" / lab.slug).mkdir(parents=True)
+        (tmp_path / student / "labs" / lab.slug / lab.file).write_text("pass\n")
+    named, together = roster.find([tmp_path / "ada", tmp_path / "bob"]), roster.find([tmp_path])
+    assert [each.student for each in named] == [each.student for each in together] == ["ada", "bob"]
+    assert [each.copy(lab, tmp_path / "copy") for each in (*named, *together)] == [""] * 4
+    monkeypatch.chdir(tmp_path / "ada")
+    assert [each.student for each in roster.find([Path()])] == ["ada"]
+
+
 @pytest.mark.parametrize(
     ("make", "says"),
     [

@@ -84,7 +84,7 @@ def is_file(entry: zipfile.ZipInfo) -> bool:
 
 
 def find(places: Sequence[Path], roster: Path | None = None, *, several: bool = False) -> list[Submission]:
-    """The submissions of a class, by student. A place is one submission, or a directory with one per student.
+    """The submissions of a class, by student. A place is a zip or a git checkout, or a directory with one per student.
 
     With `several`, a student may be in several places: those are attempts, in this order.
     """
@@ -126,6 +126,8 @@ def contained(place: Path) -> list[Path]:
         if place.suffix != ".zip":
             raise CourseError(f"{place} is neither a directory nor a zip")
         return [place]
+    if (place / ".git").exists():  # a checkout, which is the work of one
+        return [place.absolute()]  # or `.` would have no name
     entries = sorted(place.iterdir())
     return [each for each in entries if not each.is_symlink() and (each.is_dir() or each.suffix == ".zip")]
 

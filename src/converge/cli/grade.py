@@ -87,7 +87,8 @@ def grade(
         reports.write(out, labs, marks, format or ())
         if gradebook:
             filled = reports.fill_gradebook(out, gradebook, labs, marks)
-            console.print(f"Gradebook: {filled.lines} students in {out / gradebook.name}", highlight=False)
+            students = "1 student" if filled.lines == 1 else f"{filled.lines} students"
+            console.print(f"Gradebook: {students} in {out / gradebook.name}", highlight=False)
             if filled.missing:
                 console.print(f"It doesn't list {', '.join(filled.missing)}", markup=False, highlight=False)
 

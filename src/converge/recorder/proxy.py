@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
+from converge.recorder.allowance import Allowance
 from converge.recorder.bodies import metadata_of, parse
 from converge.recorder.entries import BODY_CAP, FaultRecord, RecordedRequest
 from converge.recorder.exchange import Exchange, OperatorGoneError
@@ -12,6 +13,7 @@ from converge.recorder.http.http1 import Message
 from converge.recorder.http.incoming import Incoming
 from converge.recorder.http.upstream import ServerLostError, Upstream
 from converge.recorder.recording import Recording
+from converge.recorder.refusals import status_body
 from converge.recorder.routes import plural, read_route
 from converge.recorder.stream import EventStream
 from converge.recorder.versions import Versions
@@ -32,6 +34,7 @@ class Proxy:
         self.failures: list[Exception] = []
         self.namespaces: frozenset[str] = frozenset()
         """Where the operator works; of other namespaces it sees nothing. All, when empty."""
+        self.allowance: Allowance | None = None
         self._writes = 0
         self._blocking: Exchange | None = None
         self._unblocked = asyncio.Event()
@@ -45,6 +48,11 @@ class Proxy:
             message.headers.append((b"Authorization", b"Bearer " + self.token.encode()))
         exchange = Exchange(self, message, client, self._begin(message))
         record = exchange.record
+        allowance = self.allowance if record.is_write else None
+        if allowance and (refusal := allowance.refusal(message)):
+            record.note = refusal
+            exchange.answer(403, status_body(record, 403, message=refusal))
+            return
         hitting = [fault for fault in self.faults if fault.hits_request(record)]
         for fault in hitting:
             exchange.record_fault(fault.name)
@@ -57,6 +65,8 @@ class Proxy:
                 await exchange.stream()
                 return
             answer = await exchange.forward()
+            if allowance:
+                allowance.stored(message, answer)
             for fault in hitting:
                 if await fault.after(exchange):
                     return

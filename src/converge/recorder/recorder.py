@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from converge.cluster.pki import make_server
+from converge.recorder.allowance import Allowance
 from converge.recorder.entries import FaultRecord, RecordedEvent, RecordedRequest
 from converge.recorder.faults import requests as request_faults
 from converge.recorder.faults.base import EventFault, Fault, RequestFault
@@ -258,6 +259,12 @@ class Recorder:
         This lets an operator work in the whole cluster while others like it run on the same one.
         """
         self._proxy.namespaces = frozenset(namespaces)
+
+    # --- operators that no one trusts
+
+    def allow(self, *, writes: int, size: int) -> None:
+        """Refuse what the operator writes beyond so many writes and bytes stored, as a quota of the server would."""
+        self._proxy.allowance = Allowance(writes, size)
 
     # --- the past
 

@@ -56,7 +56,11 @@ def reason_of(status: int, body: bytes, resource: str, name: str) -> str:
 
 
 def status_body(
-    request: RecordedRequest, status: int, reason: str | None = None, retry_after: int | None = None
+    request: RecordedRequest,
+    status: int,
+    reason: str | None = None,
+    retry_after: int | None = None,
+    message: str = "",
 ) -> bytes:
     """The ``Status`` object that the API server would send with this status.
 
@@ -77,7 +81,7 @@ def status_body(
             "apiVersion": "v1",
             "metadata": {},
             "status": "Failure",
-            "message": _MESSAGES.get(reason, _phrase(status)).format(thing=thing, name=request.name),
+            "message": message or _MESSAGES.get(reason, _phrase(status)).format(thing=thing, name=request.name),
             "reason": reason,
             "details": {key: value for key, value in details.items() if value != ""},
             "code": status,

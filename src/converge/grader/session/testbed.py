@@ -15,6 +15,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,7 +26,7 @@ from converge.grader.course.submissions import is_program, resolve, rights
 from converge.grader.session.course_namespace import CourseNamespace
 from converge.grader.session.lab_jail import jail_of
 from converge.grader.session.lab_operator import LabOperator, launch_of
-from converge.testing.access.identity import drop_namespace
+from converge.testing.access.identity import drop_namespace, limit_pods
 from converge.testing.operator import Operator
 from converge.testing.testbed import Testbed
 
@@ -45,6 +46,11 @@ class Picture:
         return self.svg
 
 
+# What an untrusted operator may use up of the cluster that it shares with others, in one check. Our solutions need 900
+# writes of 3 MB in all at most, however long a check takes, and a dozen Pods.
+MOST_WRITES, MOST_STORED, MOST_PODS = 3000, 8 << 20, 60
+
+
 class LabTestbed(Testbed[CourseNamespace]):
     """A testbed for the operator of a lab, or for any test of the course that has no lab."""
 
@@ -61,6 +67,13 @@ class LabTestbed(Testbed[CourseNamespace]):
         two_namespaces: bool = False,
         jailed: bool = False,
     ) -> None:
+        self.jailed = jailed
+
+        def new_namespace(client: Client, name: str) -> CourseNamespace:
+            if jailed:
+                limit_pods(client, name, MOST_PODS)
+            return CourseNamespace(client, name, cluster)
+
         def operator(
             namespace: CourseNamespace, kubeconfig: Path, recorder: Recorder, other: CourseNamespace | None
         ) -> Operator:
@@ -75,13 +88,21 @@ class LabTestbed(Testbed[CourseNamespace]):
             admin,
             directory,
             title=title,
-            namespace=lambda client, name: CourseNamespace(client, name, cluster),
+            namespace=new_namespace,
             operator=operator,
             rights=lambda: rights(lab, against) if lab else (),
             tls=is_program(Path(against).expanduser()),  # a client in Go sends no token over plain HTTP
             drop=drop,
             two_namespaces=two_namespaces,
         )
+
+    @cached_property
+    def recorder(self) -> Recorder:
+        """The recorder. An untrusted operator may write so much and no more."""
+        made = super().recorder
+        if self.jailed:
+            made.allow(writes=MOST_WRITES, size=MOST_STORED)
+        return made
 
 
 class TemporaryTestbed(LabTestbed):

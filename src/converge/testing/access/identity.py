@@ -27,6 +27,16 @@ def make_namespace(client: Client) -> str:
     return name
 
 
+def limit_pods(client: Client, namespace: str, most: int) -> None:
+    """Let no more Pods than this be in the namespace: one Deployment can ask for a million."""
+    hard = {"count/pods": str(most)}
+    quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "pods", "namespace": namespace}}
+    client.create({**quota, "spec": {"hard": hard}})
+    # A quota whose use nobody has counted yet refuses everything. A new namespace has no Pods, so that's known now.
+    status = {"status": {"hard": hard, "used": {"count/pods": "0"}}}
+    client.patch("v1", "ResourceQuota", "pods", namespace, status, subresource="status")
+
+
 def make_account(client: Client, namespace: str, rights: Sequence[Rule] | Rights, other: str | None = None) -> str:
     """Create the operator's ServiceAccount with these rights and return a token; the rights are in force.
 

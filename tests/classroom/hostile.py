@@ -1,0 +1,69 @@
+"""What hostile students hand in: the attacks of `cheats`, each with the work that it rides on."""
+
+import re
+from pathlib import Path
+
+from converge.grader import course as courses
+
+HERE = Path(__file__).parent
+COURSE = courses.load()
+CHEATS = {path.stem: path for path in sorted((HERE / "cheats").glob("*.py"))}
+# The attacks that `converge check` has to survive as well.
+FOLDER = HERE.parent / "grader" / "cheats"
+OLDER = {path.parent.name: path for path in sorted(FOLDER.glob("*/workqueue.py"))}
+SAY_GOT = """
+import builtins
+
+
+def print(*words):
+    if "GOT" in words:
+        raise RuntimeError(repr(words))
+    builtins.print(*words)
+"""
+WRONG = """
+
+class WorkQueue:
+    def __init__(self, **options):
+        pass
+
+    def __len__(self):
+        return 99
+
+    def add(self, key):
+        pass
+
+    def get(self, timeout=None):
+        return "wrong"
+
+    def done(self, key):
+        pass
+"""
+BEFORE_IT = """
+setup_of_the_solution = setup
+
+
+def setup(manager):
+    attack(manager.client)
+    setup_of_the_solution(manager)
+"""
+
+
+def said(path, word, otherwise=""):
+    """What the header of a cheat says."""
+    found = re.search(rf"^{word}: (.*)$", path.read_text().partition('"""\n')[0], re.MULTILINE)
+    return found[1] if found else otherwise
+
+
+def lab_of(name):
+    return COURSE.find(said(CHEATS[name], "Lab") if name in CHEATS else "03")
+
+
+def text_of(name):
+    """What is handed in: the cheat, and after it a queue that is wrong in every way, or an operator that is right."""
+    text = {**CHEATS, **OLDER}[name].read_text()
+    header, quotes, code = text.partition('"""\n')
+    if name in CHEATS:
+        text = header + quotes + SAY_GOT + code
+    if lab_of(name).number == "01":
+        return text + lab_of(name).solution.read_text().partition('"""\n')[2] + BEFORE_IT
+    return text if "WorkQueue" in code else text + WRONG

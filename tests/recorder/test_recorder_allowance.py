@@ -1,0 +1,45 @@
+"""What an operator that no one trusts may write, and how it's told that this was all."""
+
+from recorder_stage import MERGE, Identity, Operator, Outsider
+
+from converge.recorder import Recorder
+
+METADATA_ONLY = {"Accept": "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1", **MERGE}
+
+
+def test_so_many_writes_and_no_more(recorder: Recorder, operator: Operator, outsider: Outsider) -> None:
+    recorder.allow(writes=2, size=1 << 20)
+    outsider.create("cm-0")
+    assert [operator.patch("cm-0", k=str(number))[0] for number in range(2)] == [200, 200]
+    status, answer = operator.patch("cm-0", k="3")
+    assert (status, answer["reason"]) == (403, "Forbidden")
+    assert "exceeded quota: an operator that is graded may write 2 times and 1 MB" in answer["message"]
+    assert outsider.get("cm-0")["data"] == {"k": "1"}
+    assert operator.get("cm-0")[0] == 200
+    refused = recorder.requests[2]
+    assert refused.changed is False
+    assert "exceeded quota" in str(refused)
+
+
+def test_a_small_change_of_a_large_object_counts_as_all_of_it(
+    recorder: Recorder, operator: Operator, outsider: Outsider
+) -> None:
+    recorder.allow(writes=1000, size=1 << 20)
+    outsider.create("cm-0", large="x" * 400_000)
+    assert [operator.patch("cm-0", k=str(number))[0] for number in range(4)] == [200, 200, 200, 403]
+
+
+def test_an_answer_that_hides_the_size_counts_as_the_largest(
+    recorder: Recorder, operator: Operator, outsider: Outsider
+) -> None:
+    recorder.allow(writes=1000, size=1 << 20)
+    outsider.create("cm-0")
+    path, body = f"{operator.configmaps}/cm-0", {"data": {"k": "v"}}
+    assert [operator.ask("PATCH", path, body, METADATA_ONLY)[0] for _ in range(2)] == [200, 403]
+
+
+def test_without_an_allowance_nothing_is_counted(recorder: Recorder, operator: Operator, identity: Identity) -> None:
+    names = [f"cm-many-{number}" for number in range(20)]
+    assert {operator.create(name)[0] for name in names} == {201}
+    for name in names:
+        operator.ask("DELETE", f"{operator.configmaps}/{name}")
