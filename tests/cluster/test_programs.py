@@ -189,7 +189,7 @@ def test_a_long_build_says_how_long_how_large_and_what_to_do_meanwhile(cache: Pa
     go("for i in $(seq 600); do echo some/package >&2; done; echo built > $out")
     said: list[str] = []
     programs.obtain(programs.LOCAL, said.append)
-    assert said[0].endswith("once: about 12 minutes on two cores, and 5 GB of disk, of which 0.5 GB stay in use\n")
+    assert said[0].endswith("once: about 7 minutes on two cores, and 5 GB of disk, of which 0.5 GB stay in use\n")
     assert "make check LAB=03" in said[1]
     percents = [int(words.split(": ")[1].split(" %")[0]) for words in said if " %" in words]
     assert percents == sorted(percents)
@@ -199,7 +199,7 @@ def test_a_long_build_says_how_long_how_large_and_what_to_do_meanwhile(cache: Pa
 
 def test_the_time_that_is_left_is_measured_as_it_goes() -> None:
     estimate = build.Estimate(3000)
-    assert str(estimate) == "0 %, about 10 minutes left"
+    assert str(estimate) == "0 %, about 6 minutes left"
     for _ in range(1500):
         estimate.compiled()
     assert str(estimate) == "50 %, less than a minute left", "1500 packages took no time at all"
