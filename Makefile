@@ -59,7 +59,7 @@ test: $(VENV)/.all browser lint ## Test the course itself, and grade every skele
 	@$(BIN)/pytest -n 5 --dist loadgroup
 
 test-failed: $(VENV)/.all browser lint ## Try once more, one at a time, what failed in the last make test
-	@$(BIN)/pytest --last-failed --last-failed-no-failures none
+	@$(BIN)/pytest -n 1 --dist loadgroup --last-failed --last-failed-no-failures none
 
 test-kind: export CONVERGE_STATE := $(CURDIR)/$(VENV)/kind
 test-kind: export CONVERGE_TEST_KIND := 1

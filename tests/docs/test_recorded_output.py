@@ -52,6 +52,7 @@ def test_times_ports_and_ids_are_not_what_an_output_says() -> None:
     entry = Recorded(root=ROOT, lesson="00_none", name="none", run="true", differs=("web-[a-z]{3}",))
     one = "web-abc  3 points in 1.4 s at 127.0.0.1:4711"
     assert entry.same(one, "web-xyz 3 points in 12 s at 127.0.0.1:81")
+    assert entry.same("converge Ready 94s", "converge Ready 5m4s")
     assert not entry.same(one, one.replace("3 points", "2 points"))
 
 

@@ -15,4 +15,5 @@ with TerminalSession(sys.argv[1], namespace="lesson-02") as session:
     session.run("kubectl wait --for=jsonpath='{.spec.replicas}'=5 deployment/shop --timeout=5s")
     session.run("kubectl scale webapp shop --replicas=6")
     session.run("kubectl wait --for=jsonpath='{.spec.replicas}'=6 deployment/shop --timeout=5s")
+    session.run_silently("rollout status deployment/shop --timeout=30s")
     session.run("kubectl get webapp,deployment")

@@ -32,7 +32,7 @@ WIDTH = 96  # of the terminal that a command believes in; a code block of the si
 # What is different in every run and means nothing. Spaces too: a wider number moves a column.
 ALWAYS_DIFFERS = [
     r"(?m)^ {4}seen .*\n(?: {14}.*\n)*",  # evidence of one run: how many requests there were depends on the load
-    r"\d+(\.\d+)? ?(ms|s|m|h|MB|KiB|MiB)\b",
+    r"(\d+(\.\d+)? ?(ms|s|m|h|d|MB|KiB|MiB))+\b",  # kubectl calls five minutes 5m, and a second more 5m1s
     r"(?m)^.* → .*$",  # one changed field, or one refused request
     r"[0-9a-f]{8}(?=\.invalid)",
     r"127\.0\.0\.1:\d+",
