@@ -165,7 +165,7 @@ def test_a_lost_record_is_made_again(operator, namespace, outside):
     operator.start()
     is_registered(outside, app, when="a WebApp asked for a record", hint="register() makes it.")
     says(app, "True", when="the record was there", hint="Being done is worth reporting: say() it.")
-    operator.settle()  # the children bring events, too, and each of them a look: those must be over
+    operator.settle()  # the children also bring events, and each of them a look: those must be over
     hint = "The service sends no events: look again after PERIOD, even when all is done."
     for times in ("", " once more", " for the third time"):
         outside.records.clear()
@@ -209,7 +209,7 @@ def test_errors_of_the_service_heal(operator, namespace, outside, recorder):
     outside.down()
     late = webapp(namespace, register=new_host())
     says(late, "False", when="the service was down, and a WebApp asked for a record", hint=hint)
-    # The children bring events, too, and each of them a look: those must be over.
+    # The children also bring events, and each of them a look: those must be over.
     eventually(lambda: (made := deployment_of(late)) and rolled_out(made), within=2)
     recorder.wait_quiet(scaled(0.3), deadline=scaled(1))
     outside.up()
