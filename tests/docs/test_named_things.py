@@ -188,8 +188,20 @@ def unknown_submission(mention: Mention, value: str, arguments: list[str]) -> It
             names = [each.id for each in mutants(lab)] if kind == "mutant" else [each.stem for each in lab.variants]
             if name not in names:
                 yield mention, f"lab {lab.number} has no {value}", names
+            elif kind == "mutant" and mention.file == "docs/errata.md":
+                yield from passed_by_mutant(mention, lab, name, arguments)
     elif not (ROOT / value).exists():
         yield mention, f"there is no {value}", tracked()
+
+
+def passed_by_mutant(mention: Mention, lab: courses.Lab, name: str, arguments: list[str]) -> Iterator[Finding]:
+    """A run that is to show a mistake, with a check that isn't about this mistake."""
+    mutant = next(each for each in mutants(lab) if each.id == name)
+    fails = {f"{lab.number}.{place}" for place, each in enumerate(lab.checks, start=1) if each.name == mutant.check}
+    fails |= {f"{lab.number}.{place}" for place, each in enumerate(lab.checks, start=1) if each.name in mutant.also}
+    for number in arguments:
+        if CHECK.fullmatch(number) and check_exists(number) and number not in fails:
+            yield mention, f"mutant:{name} isn't for check {number}", fails
 
 
 def unknown_command(mention: Mention) -> Iterator[Finding]:
@@ -352,3 +364,8 @@ def test_a_wrong_name_is_noticed(wrong: str, says: str) -> None:
     found = list(findings(Text("docs/lessons/06_idempotency.md", f"One line.\n\n{wrong}\n")))
     assert says in "; ".join(what for _, what, _ in found)
     assert all(mention.line in (3, 4) for mention, _, _ in found)
+
+
+def test_a_run_of_the_errata_that_shows_nothing_is_noticed() -> None:
+    text = Text("docs/errata.md", "`converge check 06.8 --against mutant:stale-read-is-an-error`")
+    assert [what for _, what, _ in findings(text)] == ["mutant:stale-read-is-an-error isn't for check 06.8"]

@@ -123,3 +123,7 @@ def test_skeleton_and_solution_agree(course, tmp_path, solution, complaint):
     lab.solution.write_text(solution)
     found = list(disagreements(lab))
     assert (complaint is None and not found) or complaint in found[0]
+
+
+def test_a_library_lab_with_rights_uses_the_cluster_as_well():
+    assert [lab.number for lab in courses.load().labs if not lab.uses_cluster] == ["03"]

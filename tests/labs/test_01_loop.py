@@ -46,7 +46,7 @@ def wrong(app):
 
 
 def passes(recorder, count):
-    """Wait until the operator has listed the WebApps so many times more; until it is quiet, if it watches them."""
+    """Wait until the operator has listed the WebApps that many times more, or is quiet, if it watches them."""
     mark = recorder.mark()
     if recorder.watches("WebApp"):
         recorder.wait_quiet(0.5, SOON)
@@ -183,7 +183,7 @@ def test_a_deleted_webapp_is_no_error(operator, namespace, recorder):
     timeout=60,
 )
 def test_the_status_says_how_many_are_available(operator, namespace, recorder):
-    """The status says how many Pods are available, also while their number changes."""
+    """The status says how many Pods are available, even while their number changes."""
     app = namespace.webapp()
     operator.start()
     few = app.spec["replicas"]

@@ -115,7 +115,9 @@ def test_changed_while_it_was_down(operator, namespace):
     """A change made while the operator was down is applied when it starts."""
     app = namespace.webapp(replicas=3)
     operator.start()
-    follows(app, when="a WebApp existed before the operator was started", hint="At the start, every name comes.")
+    follows(
+        app, when="a WebApp existed before the operator was started", hint="At the start, every name is handed out."
+    )
     at_ease(operator, app)
     operator.stop()
     app.edit(**another(app))
@@ -186,7 +188,7 @@ def test_there_and_back_while_it_was_down(operator, namespace):
     """Replicas 3 → 2 → 3 and a Deployment deleted, all while the operator was down: the Deployment comes back."""
     app = namespace.webapp(replicas=3)
     operator.start()
-    follows(app, when="a WebApp was created", hint="At the start, every name comes.")
+    follows(app, when="a WebApp was created", hint="At the start, every name is handed out.")
     operator.stop()
     app.edit(replicas=2)
     namespace.delete("Deployment", app.name)
@@ -204,7 +206,7 @@ def test_a_deleted_deployment_comes_back(operator, namespace, recorder):
     """A Deployment that is deleted or changed under a running operator is put right."""
     app = namespace.webapp()
     operator.start()
-    follows(app, when="a WebApp was created", hint="At the start, every name comes.")
+    follows(app, when="a WebApp was created", hint="At the start, every name is handed out.")
     operator.settle()
     before = uid_of(app, "Deployment")
     namespace.delete("Deployment", app.name, propagation="Foreground")
@@ -251,7 +253,7 @@ def test_a_lost_event(operator, namespace, recorder):
     """When an event is lost, the next one, about something else, is enough."""
     app = namespace.webapp()
     operator.start()
-    follows(app, when="a WebApp was created", hint="At the start, every name comes.")
+    follows(app, when="a WebApp was created", hint="At the start, every name is handed out.")
     operator.settle()
     lost = recorder.drop(events("WebApp", name=app.name))
     app.edit(**another(app))
@@ -300,7 +302,7 @@ def test_events_in_the_wrong_order(operator, namespace, recorder):
     """When two events come in the wrong order, the newer spec wins."""
     app = namespace.webapp(replicas=2)
     operator.start()
-    stays(operator, app, when="a WebApp was created", hint="At the start, every name comes.")
+    stays(operator, app, when="a WebApp was created", hint="At the start, every name is handed out.")
     turned = recorder.reorder(events("WebApp", name=app.name), window=2)
     app.edit(replicas=5)
     app.edit(replicas=4, image=other_image(app))
@@ -318,7 +320,7 @@ def test_many_events_become_one(operator, namespace, recorder):
     """When a deletion and a new WebApp of the same name become one event, the new spec wins."""
     app = namespace.webapp()
     operator.start()
-    stays(operator, app, when="a WebApp was created", hint="At the start, every name comes.")
+    stays(operator, app, when="a WebApp was created", hint="At the start, every name is handed out.")
     held = recorder.hold(events("WebApp", name=app.name))
     new = another(app)
     app.delete()
@@ -362,7 +364,7 @@ def test_a_nudge_for_nothing(operator, namespace, recorder):
     """A nudge with nothing to do leads to no write."""
     app = namespace.webapp()
     operator.start()
-    follows(app, when="a WebApp was created", hint="At the start, every name comes.")
+    follows(app, when="a WebApp was created", hint="At the start, every name is handed out.")
     mark = operator.settle()
     app.poke()
     namespace.patch("Deployment", app.name, {"metadata": {"annotations": {"poked.example/by": "a-user"}}})
@@ -394,7 +396,7 @@ def test_an_unreadable_webapp_is_not_gone(operator, namespace, recorder):
         app = namespace.webapp(replicas=1)
         cases.append((app, status, reason, answer))
     for app, *_ in cases:
-        follows(app, when="a WebApp was created", hint="Every name comes at the start.")
+        follows(app, when="a WebApp was created", hint="At the start, every name is handed out.")
         at_ease(operator, app)
     mark, faults = recorder.mark(), []
     before = {app.name: uid_of(app, "Deployment") for app, *_ in cases}

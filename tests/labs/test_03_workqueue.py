@@ -163,7 +163,7 @@ def two_keys_two_workers(lab, line_up, did, before=()):
             when=f"two workers slept in get(), and {added[0]} and {added[1]} {did}, one right after the other",
             expected="each worker has one of them",
             got=f"{sum(worker.finished(within=0) for worker in workers)} of 2 had a key 2 s later",
-            hint="Each key that gets in line is work for one more worker: notify for each, also when another key is "
+            hint="Each key that gets in line is work for one more worker: notify for each, even when another key is "
             "already in line.",
         )
     expect(sorted(worker.result() for worker in workers), sorted(added), when=f"two keys {did}, for two workers")
@@ -541,7 +541,7 @@ def test_shut_down_lets_everybody_go(lab):
         when=f"{waiting} waited, and workers held {held} and {changed}, of which {changed} had been added once more; "
         f"shut_down() was called; {held} and {new} were added; the workers were done, and asked for more",
         hint="After a shutdown add() does nothing, done() still lines up what was added before, and get() returns None "
-        "only when nothing waits any more.",
+        "only when nothing waits anymore.",
     )
     nothing_becomes_due(lab)
 
@@ -560,8 +560,8 @@ def nothing_becomes_due(lab):
         None,
         when=f"{before} was due in 5 s, shut_down() was called, then add_after({after!r}, 5) and "
         f"add_rate_limited({failed!r}), and ten minutes passed",
-        hint="Workers get what was in line at the shutdown. A delayed key wasn't, and nobody waits for it any more: "
-        "look at `shutting_down` also where a key that is due gets in line.",
+        hint="Workers get what was in line at the shutdown. A delayed key wasn't, and nobody waits for it anymore: "
+        "look at `shutting_down` there as well, where a due key gets in line.",
     )
 
 

@@ -79,7 +79,7 @@ class Followed:
         return {obj["metadata"]["name"]: obj["spec"]["image"] for obj in self.informer.list()}
 
     def hears(self, app, times, when, hint, names=None):
-        """Wait until the handler (or the one that fills `names`) has been called so often with the key of a WebApp."""
+        """Wait until the handler (or the one that fills `names`) has been called that often with a WebApp's key."""
         names = self.told if names is None else names
         eventually(lambda: names.count(app.name), times, within=8, when=when, hint=hint)
 
@@ -582,7 +582,7 @@ def test_a_deletion_while_away_is_seen(followed, namespace, recorder):
 
 @check(points=2, section="keys-not-events")
 def test_a_failing_handler_stops_nothing(followed, namespace, lab):
-    """A handler that raises, or whose `keys` does, stops neither the others nor the informer, and it's logged."""
+    """If a handler or its `keys` raises, that's logged, and the other handlers and the informer go on."""
     lab.resolve("converge.grader.library.doubles:show_logs")()
 
     def broken(anything):
@@ -637,7 +637,7 @@ def test_a_failing_handler_stops_nothing(followed, namespace, lab):
 
 
 def too_fast(refused):
-    """Four attempts within a tenth of a second: no pause that is worth the name. (A busy machine only slows them.)"""
+    """Four attempts within a tenth of a second: no pause worth the name. (A busy machine only slows them.)"""
     times = [request.time for request in refused.fired]
     return any(fourth - first < 0.1 for first, fourth in zip(times, times[3:], strict=False))
 

@@ -74,7 +74,7 @@ class Bench:
         return [self.lab.resolve(DOUBLES + "ManuallySyncedInformer")() for _ in range(count)]
 
     def sees(self, request, when, hint, times=1):
-        """Wait until reconcile() has been called so often with a key."""
+        """Wait until reconcile() has been called that often with a key."""
         eventually(
             lambda: self.seen.count(name_of(request)) >= times,
             True,
@@ -486,7 +486,7 @@ def test_work_in_hand_is_finished(bench):
             bench.seen.count(name_of(waits)),
             0,
             when="another key waited when stop() was called",
-            expected="it isn't reconciled any more",
+            expected="it isn't reconciled anymore",
             hint="After stop(), a worker finishes what it has and takes nothing new: work() looks at `stopping`.",
         )
         bench = Bench(bench.lab)

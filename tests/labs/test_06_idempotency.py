@@ -303,7 +303,7 @@ def test_a_stale_read_does_no_harm(operator, namespace, recorder):
 
 @check(points=4, section="look-then-make-then-be-told", incident="cryostatio/cryostat-operator#230", timeout=60)
 def test_every_request_may_fail(operator, namespace):
-    """Whichever request fails, also when the server did it and its answer was lost: one child of each kind."""
+    """Whichever request fails, even if the server did it and the answer was lost: one child of each kind."""
     attacks.fault_at_every_request(
         operator,
         make=lambda name=None, **spec: namespace.webapp(name, **{"replicas": 1, **spec}),

@@ -120,7 +120,7 @@ def test_what_is_removed_from_the_spec_is_removed_from_the_children(operator, na
     follows(
         app,
         when="the sidecar was removed from the spec while the operator was down",
-        hint=f"{hint} A process forgets that when it ends; the object itself can hold it.",
+        hint=f"{hint} A process forgets that when it ends; the object itself can remember it.",
     )
     app.edit(labels=None)
     carries(app, {"keep": None}, when="all labels were removed from the spec", hint=hint)
@@ -162,7 +162,7 @@ def test_what_others_have_written_survives(operator, namespace, recorder):
         {kind: set() for kind in BESIDE_OURS},
         when=f"another writer had set fields that the WebApp says nothing about, {BESIDE_OURS}, then {when}; the ones "
         "that were gone afterwards",
-        hint="What is yours are certain fields, also inside a container of yours: its image and its port, and no more.",
+        hint="Only certain fields are yours, even inside your own container: its image and its port, and no more.",
     )
     quiet(operator)
     late = {"metadata": {"annotations": {"late.example/note": namespace.new_name()}}}
@@ -361,7 +361,8 @@ def test_a_crash_between_two_updates(operator, namespace, recorder):
         {"since-1": None, "since-2": None},
         when="the operator was killed right after a write of the updates that added two labels and started again; then "
         "these labels were removed from the spec",
-        hint="What remembers that you put it there has to come in the same write: between two, it can be killed.",
+        hint="Whatever remembers that you put it there has to come in the same write: between two writes, the "
+        "operator can be killed.",
     )
 
 
@@ -386,8 +387,8 @@ def test_replicas_are_handed_over_and_taken_back(operator, namespace, recorder):
             [number],
             when=f"{when}; the numbers of the Deployment since then",
             hint="A field that you applied and now leave out is removed, if no one else owns it, and then defaulted to "
-            "1. Keep its value until another writer takes it, 0 as well; putting it back is too late, the Pods are "
-            "gone. The number of the spec doesn't count while the WebApp is autoscaled.",
+            "1. Keep its value until another writer takes it, even if it's 0; putting it back is too late, because the "
+            "Pods are gone by then. The number of the spec doesn't count while the WebApp is autoscaled.",
         )
     number = deployment_of(app)["spec"]["replicas"]
     more = number + 2

@@ -462,8 +462,8 @@ def test_a_failed_rollout_is_degraded(operator, namespace):
         unfounded(history, app),
         [],
         when="the image was fixed after a failed rollout; reports of Degraded for the new generation",
-        hint="Right after your write, the conditions of the Deployment are still about the Deployment before, as its "
-        "counts are: the failed rollout was another one.",
+        hint="Right after your write, the Deployment's conditions, like its counts, still describe the Deployment as "
+        "it was before: the rollout that failed was another one.",
     )
 
 
@@ -612,7 +612,7 @@ def test_an_event_tells_people(operator, namespace, recorder):
             hint="Make the Event before you write the status: the next pass finds the status as it was, and makes it "
             "again."
             if last
-            else f"{hint} Whether it changes, the status of the WebApp says: this process may have been started since."
+            else f"{hint} The WebApp's status says what was there before: this process may have been started since."
             if down
             else f"{hint} EventRecorder drops an Event that says the same words again, so say what differs.",
             seen=lambda: [f"Event {each['reason']}: {each['message']}" for each in events_about(app)],

@@ -71,7 +71,7 @@ def wrong(app):
 
 
 def served(app, count, *, when, hint):
-    """Wait until so many are counted and none waits."""
+    """Wait until that many are counted and none waits."""
     eventually(lambda: desk(app), {"served": count, "tickets that wait": 0}, within=SOON, when=when, hint=hint)
 
 

@@ -25,7 +25,7 @@ SOON = 5.0  # seconds
 
 
 def configure(operator, *, period=0.5, base=0.02, cap=0.4, timeout=3.0):
-    """Shorten all times, by the environment as in a Pod; less so on a machine with much to do. Returns the times."""
+    """Shorten all times, by the environment as in a Pod, but less so on a busy machine. Returns the times."""
     times = {"PERIOD": period, "BACKOFF_BASE": base, "BACKOFF_CAP": cap, "TIMEOUT": timeout}
     times = {name: round(scaled(seconds), 2) for name, seconds in times.items()}
     operator.environment |= {name: str(seconds) for name, seconds in times.items()}
@@ -122,7 +122,7 @@ def test_it_waits_for_its_secret(operator, namespace, outside):
 
 @check(points=2, section="later", incident="FoundationDB/fdb-kubernetes-operator#114")
 def test_waiting_costs_one_look_per_period(operator, namespace, outside, recorder):
-    """Waiting, for a Secret or for a record to be lost, costs one question per period, and no write."""
+    """Waiting for a Secret, or keeping an eye on a record, costs one request per period and no write."""
     period = configure(operator, period=0.5, cap=0.1)["PERIOD"]
     waits, app = (
         webapp(namespace, dependsOnSecret=namespace.new_name()),
@@ -165,7 +165,7 @@ def test_a_lost_record_is_made_again(operator, namespace, outside):
     operator.start()
     is_registered(outside, app, when="a WebApp asked for a record", hint="register() makes it.")
     says(app, "True", when="the record was there", hint="Being done is worth reporting: say() it.")
-    operator.settle()  # the children bring events, too, and each of them a look: those must be over
+    operator.settle()  # the children also bring events, and each of them a look: those must be over
     hint = "The service sends no events: look again after PERIOD, even when all is done."
     for times in ("", " once more", " for the third time"):
         outside.records.clear()
@@ -209,7 +209,7 @@ def test_errors_of_the_service_heal(operator, namespace, outside, recorder):
     outside.down()
     late = webapp(namespace, register=new_host())
     says(late, "False", when="the service was down, and a WebApp asked for a record", hint=hint)
-    # The children bring events, too, and each of them a look: those must be over.
+    # The children also bring events, and each of them a look: those must be over.
     eventually(lambda: (made := deployment_of(late)) and rolled_out(made), within=2)
     recorder.wait_quiet(scaled(0.3), deadline=scaled(1))
     outside.up()
@@ -366,8 +366,8 @@ def test_what_is_refused_for_good_is_not_tried_again(operator, namespace, outsid
     operator.start()
     when = f"register was {host}, which the API server takes and the service refuses with 422"
     unsaid = (
-        "If only the operator can see it, put it in a condition. If the report fails, let that error out, and the pass "
-        "is run again: a user can't read what wasn't written."
+        "Only the operator knows of the refusal, so put it in a condition. If the report fails, let that error out, "
+        "and the pass is run again: a user can't read what wasn't written."
     )
     eventually(
         lambda: len(refused.fired) >= 8,  # more than the events of a new WebApp and its children bring about
@@ -380,7 +380,7 @@ def test_what_is_refused_for_good_is_not_tried_again(operator, namespace, outsid
     refused.remove()
     says(app, "False", when=f"{when}, and the status could be written again", hint=unsaid, naming=host)
     also = f"register was {malformed}, which the service refuses with 400"
-    says(other, "False", when=also, hint="If only the operator can see it, put it in a condition.", naming=malformed)
+    says(other, "False", when=also, hint="Only the operator knows of it: put it in a condition.", naming=malformed)
     is_registered(
         outside, clock, when="another WebApp had a good host", hint="The two have nothing to do with each other."
     )

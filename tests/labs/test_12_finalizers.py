@@ -418,7 +418,7 @@ def test_two_writers_of_finalizers(operator, namespace, outside, recorder):
     expect(
         FOREIGN in finalizers(app),
         True,
-        expected="the finalizer of the other is still there",
+        expected="the other writer's finalizer is still there",
         when=f"{FOREIGN} was added between the operator's read and its write of the finalizers; is it there?",
         hint=hint,
         seen=f"finalizers: {finalizers(app)}",
@@ -437,7 +437,7 @@ def test_two_writers_of_finalizers(operator, namespace, outside, recorder):
         expect(
             added in finalizers(app),
             True,
-            expected="the finalizer of the other is still there",
+            expected="the other writer's finalizer is still there",
             when=f"{added} was added between the operator's read and its release of the WebApp; is it there?",
             hint=hint,
             seen=f"finalizers: {finalizers(app)}",
@@ -642,7 +642,7 @@ def unlike_its_spec(app, outside):
 
 @check(points=3, section="until-it-works", timeout=120)
 def test_any_request_may_fail(operator, namespace, outside):
-    """Whichever request to the API server fails, a WebApp ends with its children and its record, and goes whole."""
+    """Whichever request to the API server fails, a WebApp gets children and record, and goes with all of them."""
     attacks.fault_at_every_request(
         operator,
         make=lambda name=None, **spec: namespace.webapp(name, **{"replicas": 0, **spec, "register": new_host()}),

@@ -294,7 +294,7 @@ def test_a_refusal_is_final_until_the_spec_changes(operator, namespace, outside)
 
 @check(points=3, section="deletion", incident="nolar/kopf#932")
 def test_the_record_goes_before_the_webapp(operator, namespace, outside):
-    """A WebApp stays until its record is gone, even if the service fails or the operator is down; then all goes."""
+    """A WebApp stays until its record is gone, even if the service fails or the operator is down; then it goes."""
     app = running(operator, namespace, register=(host := new_host()))
     has_record(outside, app, host, when="a WebApp with `register` was created", hint="on.create: keep_record().")
     operator.settle()
@@ -402,7 +402,7 @@ def test_two_copies_make_one_of_each(operator, namespace, recorder):
 
 @check(points=2, section="one-at-a-time")
 def test_one_pass_at_a_time(operator, namespace, recorder):
-    """While one pass over a WebApp is under way, no other one over it begins, and other WebApps are served."""
+    """While one pass over a WebApp is under way, no other pass over it begins, and other WebApps are served."""
     one, two = namespace.images.web
     other = namespace.webapp(image=one, replicas=0)
     app = running(operator, namespace, image=one, replicas=0)
@@ -589,7 +589,7 @@ def test_the_old_record_goes(operator, namespace, outside, recorder):
 
 @check(points=3, section="deletion", incident="nolar/kopf#932")
 def test_a_long_outage_changes_nothing(operator, namespace, outside):
-    """After hours of failures the record is still to be made, or to be removed before its WebApp goes."""
+    """Even after hours of failures, a record is still made, and still removed before its WebApp goes."""
     operator.start()
     going = namespace.webapp(replicas=0, register=(last := new_host()))
     has_record(outside, going, last, when="a WebApp with `register` was created", hint="on.create: keep_record().")

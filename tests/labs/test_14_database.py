@@ -521,7 +521,7 @@ def stays(history, claim):
 
 @check(points=3, section="what-outlives-a-database", timeout=180)
 def test_retain_keeps_the_volumes_and_the_password(operator, namespace, recorder):
-    """With Retain the volumes and the password outlive the Database, and a new one of that name takes them up again."""
+    """With Retain the volumes and the password outlive the Database, and a new one of that name uses them again."""
     db = serving(operator, namespace, replicas=2, deletionPolicy="Delete")
     volumes, secret = claims(db), password(db)
     history = History(namespace, "PersistentVolumeClaim")
@@ -648,7 +648,7 @@ def first_password_or_wrong():
     def complaint(db):
         now = password(db)
         if " " not in now and passwords.setdefault((db.namespace.name, db.name), now) != now:
-            return "the password is another than at first"
+            return "the password isn't the first one anymore"
         return wrong_children(db)
 
     return complaint
@@ -780,7 +780,7 @@ def test_other_owners_of_a_secret_count(operator, namespace, recorder):
 
 @check(points=3, section="what-outlives-a-database", timeout=180)
 def test_a_similar_name_is_another_database(operator, namespace):
-    """The volumes of a Database stay when another one goes whose name is the beginning of its own."""
+    """A Database keeps its volumes when another one goes whose name is a prefix of its own."""
     short = namespace.new_name()
     db = serving(operator, namespace, name=f"{short}-eu", deletionPolicy="Retain")
     volumes = claims(db)

@@ -240,7 +240,7 @@ def test_no_right_is_a_wildcard(manifest):
 
 @check(points=2, section="probes")
 def test_probes_and_metrics_answer(manifest, replicas, namespace):
-    """The probes of the manifest find what they ask for, also from outside the Pod, and the metrics count."""
+    """The probes of the manifest find what they ask for, even from outside the Pod, and the metrics count."""
     (replica,) = replicas(1)
     replica.start()
     container = container_of(manifest)
@@ -339,8 +339,8 @@ def test_one_replica_acts(replicas, namespace):
     expect(
         [*acts(second), *map(str, lease_writes(second))],
         [],
-        when="two replicas ran, the first held the Lease, and a WebApp was created of which only the second had heard "
-        "yet; what the second one wrote",
+        when="two replicas ran, the first held the Lease, and a WebApp was created that only the second had heard "
+        "of; what the second one wrote",
         hint="One Lease for both, by the same name, and each replica under a name of its own: its POD_NAME.",
     )
     held_leases = [lease for lease in namespace.list("Lease") if holder(lease)]

@@ -212,7 +212,8 @@ def _restless(operator: AuditedOperator, learned: Learned) -> Failure:
         when=f"the sample was created and left alone for {COMES_TO_REST:g} s",
         expected="the operator stops writing",
         got="\n".join([f"{len(late)} writes in the last 10 s:", *counted([str(each) for each in late])[-6:]]),
-        hint="Compare before you write: a write that changes nothing wakes up everybody who watches.",
+        hint="Compare before you write: a write costs the API server work even if it changes nothing, and wakes "
+        "everyone who watches if it does.",
     )
 
 

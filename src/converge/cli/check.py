@@ -110,7 +110,7 @@ def grade(course: Course, jobs: list[Job], silent: bool = False) -> list[LabResu
     from converge.grader.session.run import run
 
     progress_of(course)  # report a broken progress file before the checks start, not in between
-    if any(job.lab.kind == "operator" or job.lab.rights for job in jobs):
+    if any(job.lab.uses_cluster for job in jobs):
         start_cluster(silent)
     ended: dict[int, LabResult] = {}
     shown = 0

@@ -173,7 +173,7 @@ def grade_here(course: Course, store: Store, todo: list[Piece], on_stored: Calla
     from converge.testing.sandbox import jail
 
     jail.require()
-    if any(piece.lab.kind == "operator" or piece.lab.rights for piece in todo):
+    if any(piece.lab.uses_cluster for piece in todo):
         start_cluster(silent=False)
     grading.grade(course, store, todo, on_stored)
 

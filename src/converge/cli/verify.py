@@ -52,7 +52,7 @@ def verify(
 
     course = courses.load()
     chosen = [course.find(name) for name in labs] if labs else [lab for lab in course.labs if lab.skeleton.exists()]
-    if any(lab.kind == "operator" for lab in chosen):
+    if any(lab.uses_cluster for lab in chosen):
         from converge import cluster
 
         cluster.ensure()

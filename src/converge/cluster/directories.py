@@ -25,13 +25,13 @@ def cache_dir() -> Path:
 
 
 def state_dir() -> Path:
-    """The running cluster (keys, data, logs) and the learner's progress."""
+    """The running cluster (keys, data, logs) and the recordings of runs. Progress is in the course's own directory."""
     named = os.environ.get(STATE_VARIABLE)
     return Path(named).expanduser().absolute() if named else platformdirs.user_state_path("converge")
 
 
 def cluster_dir() -> Path:
-    """What ``converge down`` removes: everything of the cluster, nothing of the learner."""
+    """What ``converge down`` removes: the cluster, and nothing that belongs to the learner."""
     return state_dir() / "cluster"
 
 

@@ -231,7 +231,7 @@ def _while_down(target: AuditTarget, context: AttackContext, args: Args) -> str:
     app = target.running()
     fresh = target.make(**copy.deepcopy(args["patch"]))
     target.operator.settle(within=target.learned.patience)
-    if not _carried_out(target, fresh):  # known beforehand where the walks were made, too
+    if not _carried_out(target, fresh):  # known beforehand, also where the walks were made
         return REFUSED
     target.expect(app, target.learned.look(fresh))
     attacks.changes_while_down(

@@ -25,7 +25,7 @@ def grade(packed: bytes) -> LabResult:
     opened, course = parcel.unpack(packed), courses.load()
     lab = course.find(opened.lab)
     only = tuple(lab.check(name) for name in opened.only) or None
-    if lab.kind == "operator" or lab.rights:
+    if lab.uses_cluster:
         cluster.ensure()
     results: list[LabResult] = []
     with tempfile.TemporaryDirectory(prefix="converge-pod-") as folder:

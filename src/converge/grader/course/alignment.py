@@ -111,7 +111,7 @@ def mutant_problems(lab: Lab) -> Iterator[str]:
         except (CourseError, KeyError) as error:
             yield f"mutant {mutant.id}: {error}"
         except SyntaxError as error:
-            yield f"mutant {mutant.id} is not Python any more: {error}"
+            yield f"mutant {mutant.id} isn't Python anymore: {error}"
     if len({mutant.id for mutant in found}) < len(found):
         yield "two mutants have the same id"
     if len(found) < 6:

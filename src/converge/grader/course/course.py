@@ -64,6 +64,11 @@ class Lab:
         return (self.file, *self.extra_files)
 
     @property
+    def uses_cluster(self) -> bool:
+        """Whether its checks need a cluster: those of an operator, and those of a class that has rights there."""
+        return self.kind == "operator" or bool(self.rights)
+
+    @property
     def skeleton(self) -> Path:
         return self.root / "labs" / self.slug / self.file
 

@@ -82,7 +82,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
     if not cluster.ensure().pods_are_real:
         raise NeedsKind(
-            "containers do not run on this cluster, so nothing can be said here",
+            "this check needs containers that run, and on this cluster they don't",
             hint="With Docker or Podman: `converge down`, `converge up --provider kind`, and check again.",
         )
 

@@ -13,9 +13,9 @@ from converge.testing.operator import Operator
 from converge.testing.waits.waiting import eventually
 
 EVENT_DELAY = 2.0  # seconds
-HINT = "What no event told you of is in the next list: compare all that you find there with all that there should be."
+HINT = "What no event reported is in the next list: compare everything in it with everything that should be there."
 HINT_OF_A_DELETION = (
-    "A deletion that no event told of is noticed by the list after it: what was in the cache isn't there any more. "
+    "No event reported the deletion, but the next list shows it: what was in the cache isn't there anymore. "
     "In client-go the handler then gets a DeletedFinalStateUnknown in place of the object."
 )
 HINT_OF_LATE_NEWS = "What the cache shows is how it was a moment ago. Act on it only where acting twice does no harm."
@@ -29,7 +29,7 @@ def lost_creation_is_found(
     within: float = 10,
     hint: str = "",
 ) -> CustomResource:
-    """Create an object of which no event tells, then let the watches expire. Returns the object."""
+    """Create an object without an event about it, then let the watches expire. Returns the object."""
     recorder = operator.recorder
     operator.settle()
     with recorder.drop(events(), times=None) as dropped:

@@ -10,8 +10,8 @@ from converge.testing.operator import Operator
 
 MANY = 12  # three for each of four workers
 HINT = (
-    "Several workers run passes at the same time, each for another object. What one pass has read belongs in its own "
-    "variables, not in a field of the reconciler or in the module."
+    "Several workers run passes at the same time, each for a different object. What one pass has read belongs in its "
+    "own variables, not in a field of the reconciler or in the module."
 )
 
 

@@ -48,7 +48,7 @@ def two_replicas_are_as_good_as_one(
         creating = writes(verb="create", where=lambda request: not operator.ignored(request))
         with operator.recorder.slow(
             creating, seconds=CREATE_DELAY, times=1
-        ) as slow:  # time for the other one to act, too
+        ) as slow:  # time for the other one to act as well
             app = make()
             eventually(lambda: slow.fired and all(each.duration is not None for each in slow.fired), within=within)
         told = (

@@ -19,7 +19,7 @@ from typing import Any
 from converge.testing.sandbox.relay import Address, start
 from converge.testing.sandbox.supervisor import Launched, supervise
 
-SMALL_STACK = 256 * 1024  # bytes for each thread of a relay: they count against the limit on our memory, too
+SMALL_STACK = 256 * 1024  # bytes for each thread of a relay: they also count against the limit on our memory
 BEGINS_WITHIN = 20.0  # seconds in which the submission's first process has to be there
 SIGNAL_OFFSET = 128  # what bubblewrap adds to the number of the signal that ended its command
 MOST_MEMORY = 2 * 1024 * 1024 * 1024  # bytes that all processes of the submission may have together

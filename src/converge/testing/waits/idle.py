@@ -61,7 +61,7 @@ def why_not_idle(operator: Operator, within: float) -> Failure:
     rolling = [each for each in workloads if not rolled_out(each)]
     if rolling and not operator.recorder.since(operator.recorder.mark() - STOPPED).writes():
         got = "\n".join(["it has stopped writing, and these are not ready:", *map(progress, rolling)])
-        hint = "`converge show` draws the run. A machine with too much to do rolls out slowly: check again."
+        hint = "`converge show` draws the run. A busy machine rolls out slowly: check again."
     else:
         got = "\n".join(["it kept writing; its last writes:", *counted([str(each) for each in writes])[-6:]])
         hint = "Write only when something differs from what it should be."
