@@ -1,7 +1,7 @@
 """Tries to replace what shakes its threads by nothing.
 
 Lab: 03
-Check: test_eight_workers
+Check: test_calls_that_meet
 Earns: nothing
 May not touch: what looks for races
 """

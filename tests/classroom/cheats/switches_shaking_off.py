@@ -1,7 +1,7 @@
 """Tries to switch off what lets its threads lose the processor.
 
 Lab: 03
-Check: test_eight_workers
+Check: test_calls_that_meet
 Earns: nothing
 May not touch: what looks for races
 """
