@@ -579,7 +579,13 @@ def test_retain_keeps_the_volumes_and_the_password(operator, namespace, recorder
     expect(password(again), secret, when=f"{db} was created again", hint=ORPHAN)
 
 
-@check(points=3, section="what-outlives-a-database", incident="nolar/kopf#833", timeout=180, long=True)
+@check(
+    points=3,
+    section="what-outlives-a-database",
+    incident="infinispan/infinispan-operator#315",
+    timeout=180,
+    long=True,
+)
 def test_delete_leaves_nothing(operator, namespace, recorder):
     """With Delete the volumes and the password go with the Database, even if the operator was down in the meantime."""
     going = namespace.new_name()
