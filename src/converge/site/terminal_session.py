@@ -22,7 +22,7 @@ from typing import Self
 from converge import cluster
 from converge.cluster import programs
 
-PATIENCE = 30.0  # seconds; a session that waits longer is broken
+PATIENCE = 60.0  # seconds; a session that waits longer is broken
 
 
 class Shell:

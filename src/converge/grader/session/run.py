@@ -209,7 +209,7 @@ def command(course: Course, plan: Plan, workers: int, stream: int, scratch: str)
         *(sys.executable, "-I", "-m", "pytest"),
         *("-c", os.devnull, "--rootdir", str(course.root), "--noconftest", "--import-mode=importlib"),
         *("-p", "no:cacheprovider", "-p", "converge.grader.session.plugin", *parallel),
-        *("--basetemp", f"{scratch}/tmp", "-q", "--no-header", "--tb=short"),
+        *("--basetemp", f"{scratch}/tmp", "-q", "--no-header", "--tb=native"),  # other styles parse each source file
         *("--converge-plan", f"{scratch}/plan.json", "--converge-stream", str(stream)),
         *plan.nodes(),
     ]

@@ -13,6 +13,7 @@ from converge.recorder.timeline.model import Timeline
 
 MOST_ROWS = 1000
 MOST_BODY = 6000
+DUMPER: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)  # in C, where PyYAML has it: five times as fast
 
 _STYLE = Path(__file__).with_name("page.css").read_text()
 _SCRIPT = Path(__file__).with_name("page.js").read_text()
@@ -99,5 +100,5 @@ def _body(request: RecordedRequest) -> str:
         if request.resource == "secrets":
             hidden = {key: "(hidden)" for key in ("data", "stringData") if key in sent}
             sent = {**sent, **hidden}
-    text = yaml.safe_dump(sent, sort_keys=False, allow_unicode=True)
+    text = yaml.dump(sent, Dumper=DUMPER, sort_keys=False, allow_unicode=True)
     return text if len(text) <= MOST_BODY else text[:MOST_BODY] + "\n… cut here"
