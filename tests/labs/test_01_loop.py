@@ -353,7 +353,7 @@ def test_a_wrong_status_is_put_right(operator, namespace, recorder):
 
 @check(points=2, section="gone-is-an-answer", timeout=60)
 def test_unreadable_is_not_missing(operator, namespace, recorder):
-    """A Deployment that can't be read is not treated as missing, and the error is not swallowed."""
+    """A Deployment that can't be read is not treated as missing, and no error is swallowed, not even of a report."""
     app = namespace.webapp()
     operator.start()
     follows(app, when="a WebApp was created", hint="act() creates what is missing.")
@@ -382,6 +382,21 @@ def test_unreadable_is_not_missing(operator, namespace, recorder):
                     got="the operator printed nothing: this pass looked like one with nothing to do",
                     hint="Don't catch what you can't handle. Every error but NotFound has to leave reconcile().",
                 )
+    for kind, write in (("Deployment", "a write to the Deployment"), ("WebApp", "the write to the status")):
+        printed = len(operator.output)
+        refused = recorder.fail(writes(kind), status=403, times=1)
+        app.edit(replicas=app.spec["replicas"] + 1)
+        eventually(lambda refused=refused: refused.fired, within=SOON)
+        told = eventually(lambda printed=printed: operator.output[printed:].strip(), within=3)
+        refused.remove()
+        if refused.fired and not told:
+            fail(
+                when=f"the API server answered {write} with 403: a permission was missing",
+                expected="the error propagates, and the caller of reconcile logs it",
+                got="the operator printed nothing: this pass looked like one that went well",
+                hint="Don't catch what you can't handle. Every error but NotFound has to leave reconcile().",
+            )
+        reports(app, when=f"{write} had been refused once", hint="The next pass compares again, and writes again.")
 
 
 @check(points=3, section="one-pass", incident="rabbitmq/cluster-operator#782: a crash between two steps", timeout=60)
