@@ -10,7 +10,7 @@ good day. It has five bugs, each of a different kind: a state between two writes
 a path through the specs, a lost update. Let the checks attack it, read the timelines, and fix it any way you like.
 """
 
-from converge.operators.webapp import WEBAPP, assess, desired_children, ensure, owner_reference
+from converge.operators.webapp import WEBAPP, assess, desired_children, ensure_owned
 from converge.runtime import Manager, Object, Request
 
 DEPLOYMENT, SERVICE = ("apps/v1", "Deployment"), ("v1", "Service")
@@ -30,11 +30,11 @@ class WebAppReconciler:
         if webapp is None or "deletionTimestamp" in webapp["metadata"]:
             return  # or the cache is old. The garbage collector asks the server before it deletes anything.
         deployment, service = desired_children(webapp)
-        for child in (deployment, service):  # each by itself, whatever happened to the other
-            child["metadata"]["ownerReferences"] = [owner_reference(webapp)]
-        # The server removes what we used to ask for and no longer do: it remembers, even if we were down.
-        live = ensure(self.client, deployment)
-        ensure(self.client, service)
+        # Each by itself, whatever happened to the other. The server removes what we used to ask for and no longer do: it
+        # remembers, even if we were down. And if the cache is so old that this WebApp is an earlier one, its children
+        # have another owner by now, and `ensure_owned` leaves them alone.
+        live = ensure_owned(self.client, webapp, deployment)
+        ensure_owned(self.client, webapp, service)
         self.report(webapp, live)
 
     # --8<-- [end:reconcile]
