@@ -20,8 +20,8 @@ from converge.grader.session.plan import planned_job
 
 if TYPE_CHECKING:
     from converge.cluster import Cluster
+    from converge.grader.checks.course_namespace import CourseNamespace
     from converge.grader.library.library import Library
-    from converge.grader.session.course_namespace import CourseNamespace
     from converge.grader.session.testbed import LabTestbed
     from converge.operators.outside_service import Outside
     from converge.recorder import Recorder
