@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +34,6 @@ class AuditedOperator(Operator):
     ) -> None:
         super().__init__(launch, namespace, kubeconfig, recorder, other_namespace)
         self.exits = 0
-        self.ignores_sigterm = False
         self._starting = False
         self._asked_inside = False
         #: Writes that it keeps repeating, found in the reference run and reported once.
@@ -51,10 +51,8 @@ class AuditedOperator(Operator):
 
     def stop(self, within: float = STOP_SECONDS) -> None:
         """Ask it to end. One that doesn't is killed, as a kubelet does after its grace period."""
-        try:
+        with suppress(TookTooLong):
             super().stop(within)
-        except TookTooLong:
-            self.ignores_sigterm = True
 
     def interrupt(self, final: bool = False) -> None:
         """Start it again when it has exited by itself; complain when that doesn't help."""
