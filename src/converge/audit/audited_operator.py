@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from converge.testing.objects.namespace import Namespace
 
 MOST_EXITS = 3  # in one attack; a kubelet calls it CrashLoopBackOff long before its tenth
-ELECTION = b"control-plane.alpha.kubernetes.io/leader"  # the annotation of locks that are no Leases
-INSIDE = ("exec", "attach", "portforward", "proxy", "log")
+ELECTION_ANNOTATION = b"control-plane.alpha.kubernetes.io/leader"  # the annotation of locks that are no Leases
+POD_SUBRESOURCES = ("exec", "attach", "portforward", "proxy", "log")
 
 
 class AuditedOperator(Operator):
@@ -131,12 +131,13 @@ class AuditedOperator(Operator):
 
 def inside_pods(request: RecordedRequest) -> bool:
     """Whether a request is for what runs inside a Pod, where nothing runs here."""
-    return request.resource == "pods" and request.subresource in INSIDE
+    return request.resource == "pods" and request.subresource in POD_SUBRESOURCES
 
 
 def is_election(request: RecordedRequest) -> bool:
     """Whether a request is about a leader's lock."""
-    return request.resource == "leases" or ELECTION in request.sent_body or ELECTION in request.answer_body[:4096]
+    bodies = (request.sent_body, request.answer_body[:4096])
+    return request.resource == "leases" or any(ELECTION_ANNOTATION in each for each in bodies)
 
 
 def signature(request: RecordedRequest) -> tuple[str, str, str]:
