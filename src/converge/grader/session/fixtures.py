@@ -135,8 +135,7 @@ def testbed(
 
     A namespace whose Pods cost something is dropped at once, as is that of an untrusted submission. Elsewhere a few
     are kept until the end: emptying a namespace takes the controller manager seventy requests, more than a quarter of
-    all that grading asked of the API
-    server.
+    all that grading asked of the API server.
     """
     from converge.grader.session.testbed import LabTestbed
     from converge.recorder import archive
