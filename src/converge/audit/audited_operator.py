@@ -93,7 +93,7 @@ class AuditedOperator(Operator):
         busy = self.busy() or any(idle.under_way(each) and not each.is_watch for each in recorder.requests[-20:])
         if busy or self._starting:
             return 0.0
-        asked = [idle.end(each) for each in recorder.requests if not self.ignored(each) and not each.is_watch]
+        asked = [each.last_moment for each in recorder.requests if not self.ignored(each) and not each.is_watch]
         heard = [each.time for each in recorder.events]
         return recorder.mark() - max([self._started, *asked[-1:], *heard[-1:]])
 
