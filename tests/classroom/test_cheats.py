@@ -15,7 +15,7 @@ import pytest
 from converge.classroom import grading, reports, roster
 from converge.classroom.grading import Piece
 from converge.classroom.policy import Policy
-from converge.classroom.store import Store
+from converge.classroom.store import ResultStore
 from converge.grader.checks.verdict import Status
 from converge.testing.sandbox import jail
 from converge.testing.waits.waiting import eventually
@@ -72,7 +72,7 @@ def graded(tmp_path_factory):
         for number, name in CHECK.items():
             lab = COURSE.find(number)
             hand_in(f"{honest}-{number}", lab, lab.solution.read_text(), lab.check(name))
-    store = Store(top / "graded")
+    store = ResultStore(top / "graded")
     canary = subprocess.Popen(["sleep", "4000"])
     before = digest()
     patch = pytest.MonkeyPatch()

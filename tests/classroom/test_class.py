@@ -11,7 +11,7 @@ import pytest
 from converge.classroom import grading, reports, roster
 from converge.classroom.grading import Piece
 from converge.classroom.policy import Policy
-from converge.classroom.store import Store
+from converge.classroom.store import ResultStore
 from converge.grader import course as courses
 from converge.testing.sandbox import jail
 
@@ -69,7 +69,7 @@ def graded(lab, tmp_path_factory):
         archive.write(lab.solution, f"work/labs/{lab.slug}/{lab.file}")
     (handed_in / "links").mkdir()
     (handed_in / "links" / lab.file).symlink_to(lab.solution)
-    store = Store(top / "graded")
+    store = ResultStore(top / "graded")
     found = roster.find([handed_in])
     only = tuple(lab.check(name) for name in CHECKS)
     with pytest.MonkeyPatch.context() as patch:
@@ -144,7 +144,7 @@ def class_of(folder, lab, *students):
 def test_what_has_a_result_is_not_graded_again(monkeypatch, tmp_path, lab):
     asked = fake(monkeypatch, lambda check: True)
     found = class_of(tmp_path / "in", lab, "ada", "bob")
-    store, course = Store(tmp_path / "out"), courses.load()
+    store, course = ResultStore(tmp_path / "out"), courses.load()
     grading.grade(course, store, grading.pieces(store, found[:1], [lab], {}), lambda piece, result: None)
     left = grading.pieces(store, found, [lab], {})
     assert [piece.submission.student for piece in left] == ["bob"]
@@ -152,7 +152,7 @@ def test_what_has_a_result_is_not_graded_again(monkeypatch, tmp_path, lab):
 
 
 def test_a_result_that_blames_the_grader_is_graded_again_but_not_forever(tmp_path, lab):
-    store, [ada] = Store(tmp_path / "out"), class_of(tmp_path / "in", lab, "ada")
+    store, [ada] = ResultStore(tmp_path / "out"), class_of(tmp_path / "in", lab, "ada")
     broken = grading.refused(Piece(ada, lab), "")
     broken.trouble = "pytest ended with status 3"
     for _ in range(3):
@@ -163,7 +163,7 @@ def test_a_result_that_blames_the_grader_is_graded_again_but_not_forever(tmp_pat
 
 def test_one_check_can_be_graded_again(monkeypatch, tmp_path, lab):
     found = class_of(tmp_path / "in", lab, "ada")
-    store, course = Store(tmp_path / "out"), courses.load()
+    store, course = ResultStore(tmp_path / "out"), courses.load()
     fake(monkeypatch, lambda check: check.name != lab.checks[1].name)
     grading.grade(course, store, grading.pieces(store, found, [lab], {}), lambda piece, result: None)
     asked = fake(monkeypatch, lambda check: True)
@@ -178,7 +178,7 @@ def test_a_student_without_work_gets_nothing_and_is_in_the_table(monkeypatch, tm
     class_of(tmp_path / "in", lab, "ada")
     (tmp_path / "roster.csv").write_text("name,email\nAda,ada\nEve,eve\n")
     found = roster.find([tmp_path / "in"], tmp_path / "roster.csv")
-    store = Store(tmp_path / "out")
+    store = ResultStore(tmp_path / "out")
     grading.grade(courses.load(), store, grading.pieces(store, found, [lab], {}), lambda piece, result: None)
     report(store, found, lab)
     table = (tmp_path / "out" / "class.csv").read_text().splitlines()
@@ -218,6 +218,6 @@ def test_bad_input_gets_one_line(make, says, tmp_path):
 
 
 def test_a_formula_in_a_name_is_only_text(tmp_path, lab):
-    store, found = Store(tmp_path / "out"), class_of(tmp_path / "in", lab, "+1")
+    store, found = ResultStore(tmp_path / "out"), class_of(tmp_path / "in", lab, "+1")
     report(store, found, lab)
     assert "\n'+1," in (tmp_path / "out" / "class.csv").read_text()

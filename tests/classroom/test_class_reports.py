@@ -16,7 +16,7 @@ from converge import cli
 from converge.classroom import grading, platforms, policy, reports, roster
 from converge.classroom.grading import Piece
 from converge.classroom.policy import Policy
-from converge.classroom.store import Store
+from converge.classroom.store import ResultStore
 from converge.classroom.suspicion import look_at
 from converge.grader import course as courses
 from converge.grader.checks.verdict import Status
@@ -36,7 +36,7 @@ def result(student, passed, lab=LAB):
 
 def class_of(tmp_path, points):
     """A store, its submissions and marks: for each student how many checks passed, in each attempt."""
-    store, found = Store(tmp_path / "out"), []
+    store, found = ResultStore(tmp_path / "out"), []
     for student, tries in points.items():
         for number, passed in enumerate(tries, start=1):
             found.append(roster.Submission(student, None, number))

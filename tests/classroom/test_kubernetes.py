@@ -22,7 +22,7 @@ from converge.classroom.kubernetes.client import Grading
 from converge.classroom.kubernetes.manifests import INDEX, RUN, JobSettings
 from converge.classroom.kubernetes.parcel import Parcel
 from converge.classroom.kubernetes.run import read_run
-from converge.classroom.store import Store
+from converge.classroom.store import ResultStore
 from converge.cli import app
 from converge.cluster.errors import ClusterError
 from converge.grader import course as courses
@@ -170,7 +170,7 @@ class Class:
     """A class on this cluster whose Pods write what `logs` says, by the student's name."""
 
     def __init__(self, client, settings, folder, students):
-        self.client, self.settings, self.store = client, settings, Store(folder / "graded")
+        self.client, self.settings, self.store = client, settings, ResultStore(folder / "graded")
         for student in students:
             (folder / "in" / student).mkdir(parents=True)
             (folder / "in" / student / LAB.file).write_text(f"name = {student!r}\n")

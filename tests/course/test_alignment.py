@@ -32,3 +32,10 @@ def test_every_folder_belongs_to_a_lesson(folder):
     slugs = {lab.slug for lab in COURSE.labs}
     found = {path.name for path in (COURSE.root / folder).iterdir() if path.is_dir() and path.name != "__pycache__"}
     assert found <= slugs
+
+
+@pytest.mark.parametrize("folder", ["docs/lessons", "docs/notebooks", "docs/recorded", "docs/examples", "go/lessons"])
+def test_the_slug_finds_every_file_of_a_lesson(folder):
+    slugs = ("00_before_you_start", *(lab.slug for lab in COURSE.labs))
+    names = {path.name for path in (COURSE.root / folder).iterdir() if path.name[:2].isdigit()}
+    assert {name for name in names if not name.startswith(slugs)} == set()

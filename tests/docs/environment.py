@@ -7,13 +7,13 @@ from functools import cache
 
 from places import ROOT
 
-FOLDERS = ("src", "labs", "solutions", "tests")
+FOLDERS = ("src", "labs", "solutions", "tests", "benchmarks", "docs/examples", "examples", "go")
 NOT_OURS = "tests/grader/cheats"  # submissions that spy
 
 
 @cache
 def names() -> dict[str, str]:
-    """Each variable that Python code or a script of the course reads, and the first file that does."""
+    """Each variable that code of the course reads, in Python, Go or a shell script, and the first file that does."""
     found: dict[str, str] = {}
     for folder in FOLDERS:
         for path in sorted((ROOT / folder).rglob("*.py")):
@@ -21,6 +21,9 @@ def names() -> dict[str, str]:
             if not file.startswith(NOT_OURS):
                 for name in read_in(ast.parse(path.read_text())):
                     found.setdefault(name, file)
+    for path in sorted((ROOT / "go").rglob("*.go")):
+        for name in re.findall(r'\bos\.(?:Getenv|LookupEnv)\("(\w+)"\)', path.read_text()):
+            found.setdefault(name, path.relative_to(ROOT).as_posix())
     for script in ("tests/programs.sh", ".ci/run"):
         text = (ROOT / script).read_text()
         own = set(re.findall(r"^\s*(?:for )?([A-Z_]+)(?:=| in )", text, re.MULTILINE))

@@ -6,6 +6,8 @@ import tomllib
 from places import ROOT
 
 from converge.cluster import providers
+from converge.grader import course as courses
+from converge.grader.session.run import default_workers
 
 PAGE = (ROOT / "docs" / "architecture.md").read_text()
 CONTRACTS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
@@ -40,3 +42,10 @@ def test_every_provider_is_in_the_contracts_that_name_providers() -> None:
     modules = sorted(entry.partition(":")[0] for entry in providers.REGISTERED.values())
     listed = [each.get("modules") or each.get("forbidden_modules") for each in CONTRACTS if "layers" not in each]
     assert [sorted(names) for names in listed if names] == [modules, modules]
+
+
+def test_the_lab_that_is_followed_gets_the_workers_that_page_and_figure_say() -> None:
+    lab = courses.load(ROOT).find("06")
+    number = ("no", "one", "two", "three", "four")[default_workers(len(lab.checks), lab.kind == "operator")]
+    assert f"Lab 06 has enough of them for {number} workers" in PAGE.replace("\n", " ")
+    assert f">{number} pytest workers<" in (ROOT / "docs" / "architecture.svg").read_text()

@@ -5,12 +5,11 @@ from places import ROOT
 
 from converge import cluster
 from converge.grader import course
-from converge.site import timelines
-from converge.site import transcripts as recorded
+from converge.site import timelines, transcripts
 from converge.site.timelines import RecordedTimeline
-from converge.site.transcripts import Recorded
+from converge.site.transcripts import Transcript
 
-ENTRIES = recorded.load(ROOT)
+ENTRIES = transcripts.load(ROOT)
 TIMELINES = timelines.load(ROOT)
 
 # The commands of one lesson share a namespace, so one worker of `pytest -n` runs them one after another.
@@ -20,13 +19,13 @@ each_entry = pytest.mark.parametrize(
 
 
 @each_entry
-def test_the_output_is_that_of_the_command_as_it_is_written_now(entry: Recorded) -> None:
+def test_the_output_is_that_of_the_command_as_it_is_written_now(entry: Transcript) -> None:
     assert entry.file.exists(), f"not recorded yet: make recorded NAME={entry}"
     assert entry.file.read_text().startswith(f"$ {entry.run}\n"), f"record it again: make recorded NAME={entry}"
 
 
 def test_every_recording_has_its_entry() -> None:
-    kept = {path for kind in ("*.txt", "*.svg") for path in (ROOT / recorded.FOLDER).glob(kind)}
+    kept = {path for kind in ("*.txt", "*.svg") for path in (ROOT / transcripts.FOLDER).glob(kind)}
     assert kept - {entry.file for entry in [*ENTRIES, *TIMELINES]} == set()
 
 
@@ -41,7 +40,7 @@ def test_a_timeline_is_of_the_check_that_its_entry_names(entry: RecordedTimeline
 @pytest.mark.slow
 @pytest.mark.timeout(300)  # a wrong answer is given all the time of each check
 @each_entry
-def test_the_command_still_prints_that(entry: Recorded) -> None:
+def test_the_command_still_prints_that(entry: Transcript) -> None:
     cluster.ensure()
     now = entry.perform()
     recorded_then = entry.without_volatile_text(entry.file.read_text())
@@ -49,7 +48,7 @@ def test_the_command_still_prints_that(entry: Recorded) -> None:
 
 
 def test_times_ports_and_ids_are_not_what_an_output_says() -> None:
-    entry = Recorded(root=ROOT, lesson="00_none", name="none", run="true", differs=("web-[a-z]{3}",))
+    entry = Transcript(root=ROOT, lesson="00_none", name="none", run="true", differs=("web-[a-z]{3}",))
     one = "web-abc  3 points in 1.4 s at 127.0.0.1:4711"
     assert entry.same(one, "web-xyz 3 points in 12 s at 127.0.0.1:81")
     assert entry.same("converge Ready 94s", "converge Ready 5m4s")
@@ -57,15 +56,15 @@ def test_times_ports_and_ids_are_not_what_an_output_says() -> None:
 
 
 def test_a_recording_has_no_paths_of_the_machine_and_needs_the_right_exit_code() -> None:
-    entry = Recorded(root=ROOT, lesson="00_none", name="none", run="pwd; echo $PWD/docs; exit 3", exit=3)
+    entry = Transcript(root=ROOT, lesson="00_none", name="none", run="pwd; echo $PWD/docs; exit 3", exit=3)
     assert entry.perform() == "$ pwd; echo $PWD/docs; exit 3\n.\ndocs\n"
     with pytest.raises(RuntimeError, match="ended with 3, not 0"):
-        Recorded(root=ROOT, lesson="00_none", name="none", run="exit 3").perform()
+        Transcript(root=ROOT, lesson="00_none", name="none", run="exit 3").perform()
 
 
 def test_what_comes_after_is_run_even_when_the_command_fails(tmp_path: object) -> None:
     left = f"{tmp_path}/left"
-    entry = Recorded(root=ROOT, lesson="0", name="n", run="exit 1", before=(f"touch {left}",), after=(f"rm {left}",))
+    entry = Transcript(root=ROOT, lesson="0", name="n", run="exit 1", before=(f"touch {left}",), after=(f"rm {left}",))
     with pytest.raises(RuntimeError):
         entry.perform()
     assert not (ROOT / left).exists()

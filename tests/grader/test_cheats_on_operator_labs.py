@@ -16,7 +16,6 @@ pytestmark = pytest.mark.cluster
 
 ATTACKS = Path(__file__).parent / "cheats"
 FIRST = "test_a_webapp_gets_a_deployment"
-STATUS = "test_the_status_says_how_many_are_available"
 QUIET = "test_a_pass_with_nothing_to_do_writes_nothing"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
     from converge.testing.objects.namespace import Namespace
 
 MOST_EXITS = 3  # in one attack; a kubelet calls it CrashLoopBackOff long before its tenth
-ELECTION = b"control-plane.alpha.kubernetes.io/leader"  # the annotation of locks that are no Leases
-INSIDE = ("exec", "attach", "portforward", "proxy", "log")
+ELECTION_ANNOTATION = b"control-plane.alpha.kubernetes.io/leader"  # the annotation of locks that are no Leases
+POD_SUBRESOURCES = ("exec", "attach", "portforward", "proxy", "log")
 
 
 class AuditedOperator(Operator):
@@ -33,7 +34,6 @@ class AuditedOperator(Operator):
     ) -> None:
         super().__init__(launch, namespace, kubeconfig, recorder, other_namespace)
         self.exits = 0
-        self.ignores_sigterm = False
         self._starting = False
         self._asked_inside = False
         #: Writes that it keeps repeating, found in the reference run and reported once.
@@ -51,10 +51,8 @@ class AuditedOperator(Operator):
 
     def stop(self, within: float = STOP_SECONDS) -> None:
         """Ask it to end. One that doesn't is killed, as a kubelet does after its grace period."""
-        try:
+        with suppress(TookTooLong):
             super().stop(within)
-        except TookTooLong:
-            self.ignores_sigterm = True
 
     def interrupt(self, final: bool = False) -> None:
         """Start it again when it has exited by itself; complain when that doesn't help."""
@@ -95,7 +93,7 @@ class AuditedOperator(Operator):
         busy = self.busy() or any(idle.under_way(each) and not each.is_watch for each in recorder.requests[-20:])
         if busy or self._starting:
             return 0.0
-        asked = [idle.end(each) for each in recorder.requests if not self.ignored(each) and not each.is_watch]
+        asked = [each.last_moment for each in recorder.requests if not self.ignored(each) and not each.is_watch]
         heard = [each.time for each in recorder.events]
         return recorder.mark() - max([self._started, *asked[-1:], *heard[-1:]])
 
@@ -133,12 +131,13 @@ class AuditedOperator(Operator):
 
 def inside_pods(request: RecordedRequest) -> bool:
     """Whether a request is for what runs inside a Pod, where nothing runs here."""
-    return request.resource == "pods" and request.subresource in INSIDE
+    return request.resource == "pods" and request.subresource in POD_SUBRESOURCES
 
 
 def is_election(request: RecordedRequest) -> bool:
     """Whether a request is about a leader's lock."""
-    return request.resource == "leases" or ELECTION in request.sent_body or ELECTION in request.answer_body[:4096]
+    bodies = (request.sent_body, request.answer_body[:4096])
+    return request.resource == "leases" or any(ELECTION_ANNOTATION in each for each in bodies)
 
 
 def signature(request: RecordedRequest) -> tuple[str, str, str]:

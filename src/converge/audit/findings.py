@@ -29,7 +29,6 @@ NAMED_BY = (  # the parts of a case that its name is made of
     "path",
 )
 OWN_NAME = re.compile(rf"\b(?:{'|'.join(WORDS)})-[0-9a-f]{{6}}\b")  # of an object: each case has another one
-LEVELS = ("error", "warning", "note")
 
 
 @dataclass

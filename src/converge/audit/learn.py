@@ -21,7 +21,7 @@ from converge.testing.objects import kinds
 from converge.testing.objects.custom_resource import CustomResource
 from converge.testing.verdicts.evidence import counted
 from converge.testing.verdicts.failure import Failure, Verdict
-from converge.testing.waits.idle import QUIET, end, wait_until_idle
+from converge.testing.waits.idle import QUIET, wait_until_idle
 from converge.testing.waits.waiting import eventually
 
 if TYPE_CHECKING:
@@ -183,7 +183,7 @@ def _first_run(testbed: AuditTestbed, app: CustomResource, learned: Learned, qui
     learned.writes = [each for each in operator.own_writes(mark) if (each.status or 500) < 300]
     learned.children = _children(learned.writes, app)
     learned.sent = _sent(learned.writes, app)
-    happened = [each.time for each in recorder.events] + [end(each) for each in recorder.requests]
+    happened = [each.time for each in recorder.events] + [each.last_moment for each in recorder.requests]
     learned.quiet = quiet if quiet is not None else _pause(learned.writes, happened)
     if not rests:
         learned.restless = _restless(operator, learned)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from converge.testing.objects.namespace import Namespace
 
 # What `kubectl apply` writes each time. Operators that copy annotations to their children leave this one out.
-TOUCHED = "kubectl.kubernetes.io/last-applied-configuration"
+LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 NOT_NAMES = ("image", "repository", "version", "kind", "apiVersion")  # they may be equal to the name by accident
 
 
@@ -46,7 +46,7 @@ class Sample:
         """Create one. `spec` is merged into the sample's."""
         made = namespace.create(self.body(name or namespace.new_name(), spec))
         app = CustomResource(namespace, {**made, "spec": made.get("spec") or {}})
-        app.touched = TOUCHED
+        app.touched = LAST_APPLIED
         return app
 
     def first(self, namespace: Namespace) -> CustomResource:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from converge.runtime import Client
 
 ASKS_INSIDE = "it can't be told: it keeps trying to reach what runs inside its Pods, and here nothing does"
-OVER = "the object comes to an end, and nobody expects it to be kept as its spec says afterwards"
+NOT_KEPT_AT_ITS_END = "the object comes to an end, and nobody expects it to be kept as its spec says afterwards"
 MOST_EDITS = 12
 Unsure = tuple[Outcome, Finding]
 Again = ParallelWork[Unsure, None]
@@ -126,7 +126,7 @@ class Session:
 
         def make(attack: Attack) -> Row:
             if attack.keeps and context.learned.ends:
-                return Row(attack, left_out=[OVER])
+                return Row(attack, left_out=[NOT_KEPT_AT_ITS_END])
             return self.attack(attack, context, attack.cases(context))
 
         def ready(attack: Attack) -> bool:

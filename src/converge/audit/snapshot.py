@@ -22,10 +22,10 @@ from converge.testing.waits.idle import rolled_out
 Snapshot = dict[str, Any]
 Captured = dict[str, list[dict[str, Any]]]  # by kind; the object itself has none
 
-UNANSWERED = "error dialing backend"  # the server's words when it can't reach a kubelet
+KUBELET_UNREACHABLE = "error dialing backend"  # the server's words when it can't reach a kubelet
 MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
-OVER = re.compile(r"complete|completed|succeeded|finished|done", re.IGNORECASE)
-LIVES_ON = ("Deployment", "StatefulSet", "DaemonSet")
+END_WORDS = re.compile(r"complete|completed|succeeded|finished|done", re.IGNORECASE)
+KINDS_WITHOUT_END = ("Deployment", "StatefulSet", "DaemonSet")
 CURRENT = "current"
 RANDOM = "*"  # in place of a name that differs from run to run
 # Other controllers and the server fill these in.
@@ -55,12 +55,12 @@ def as_many(one: Captured, other: Captured) -> bool:
 
 def comes_to_an_end(captured: Captured) -> bool:
     """Whether the object was something to get done, and is: a job, not a server."""
-    if any(captured.get(kind) for kind in LIVES_ON):
+    if any(captured.get(kind) for kind in KINDS_WITHOUT_END):
         return False
     status = captured[""][0].get("status") or {} if captured[""] else {}
     said = [each["type"] for each in status.get("conditions") or [] if _is_condition(each) and each["status"] == "True"]
     said += [value for value in status.values() if isinstance(value, str)]
-    if any(OVER.fullmatch(each) for each in said):
+    if any(END_WORDS.fullmatch(each) for each in said):
         return True
     jobs = captured.get("Job", [])
     running = any(each.get("status", {}).get("phase") == "Running" for each in captured.get("Pod", []))
@@ -217,7 +217,7 @@ def _up_to_date(difference: Difference) -> bool:
 def _unanswered(value: Any, path: str) -> Iterator[str]:
     """The places that say that nothing inside a Pod answered: of a condition all of it, as it says so only later."""
     if isinstance(value, dict):
-        if any(isinstance(each, str) and UNANSWERED in each for each in value.values()):
+        if any(isinstance(each, str) and KUBELET_UNREACHABLE in each for each in value.values()):
             yield path
         else:
             for key, each in value.items():

@@ -19,7 +19,7 @@ from converge.testing.verdicts.failure import Failure
 from converge.testing.verdicts.values import Difference
 from converge.testing.waits.waiting import eventually
 
-SILENCE = 6.0  # seconds without a sign of life after which a first look at a case ends; the second look takes longer
+FIRST_LOOK_SECONDS = 6.0  # without a sign of life, a first look at a case ends; the second look takes longer
 
 
 class AuditTarget:
@@ -47,7 +47,7 @@ class AuditTarget:
         """Whether it has been silent for so long that it won't act by itself. kopf sleeps for a minute after errors."""
         if not self.operator.running or (self.learned.on_kopf and self._failed_lately()):
             return False
-        enough = self.learned.looks_again if self.thorough else SILENCE
+        enough = self.learned.looks_again if self.thorough else FIRST_LOOK_SECONDS
         return self.operator.silent_for() > max(enough, 3 * self.learned.quiet)
 
     def _failed_lately(self) -> bool:

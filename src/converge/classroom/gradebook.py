@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from converge.classroom.policy import Mark
+from converge.classroom.policy import LabMark
 from converge.grader.course import Lab
 from converge.grader.course.course_toml import CourseError
 
@@ -35,7 +35,7 @@ class Filled:
     missing: tuple[str, ...]
 
 
-def fill(path: Path, labs: Sequence[Lab], marks: Mapping[str, Sequence[Mark]]) -> Filled:
+def fill(path: Path, labs: Sequence[Lab], marks: Mapping[str, Sequence[LabMark]]) -> Filled:
     """The exported file with the marks of each lab in the column that is named after it."""
     try:
         text = path.read_bytes().decode("utf-8-sig")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from converge.classroom.roster import Submission
-from converge.classroom.store import Store
+from converge.classroom.store import ResultStore
 from converge.classroom.suspicion import look_at
 from converge.grader.checks.verdict import Status
 from converge.grader.course import CheckFacts, Course, Lab
@@ -30,7 +30,7 @@ class Piece:
 
 
 def pieces(
-    store: Store, submissions: Sequence[Submission], labs: Sequence[Lab], only: dict[Lab, tuple[CheckFacts, ...]]
+    store: ResultStore, submissions: Sequence[Submission], labs: Sequence[Lab], only: dict[Lab, tuple[CheckFacts, ...]]
 ) -> list[Piece]:
     """What is left to grade. Checks that `only` names are graded again; else what has a result is done."""
     wanted = [(each, lab) for each in submissions for lab in labs]
@@ -41,7 +41,9 @@ def pieces(
     return [Piece(each, lab) for each, lab in wanted if not store.is_done(each.key, lab)]
 
 
-def grade(course: Course, store: Store, todo: Sequence[Piece], on_stored: Callable[[Piece, LabResult], None]) -> None:
+def grade(
+    course: Course, store: ResultStore, todo: Sequence[Piece], on_stored: Callable[[Piece, LabResult], None]
+) -> None:
     """Grade each piece in a jail. When this is killed, at most what is under way is lost."""
 
     def on_result(piece: Piece, result: LabResult, note: str) -> None:
@@ -83,7 +85,7 @@ def prepare(piece: Piece, target: Path) -> tuple[LabResult | None, str]:
     return None, look_at(piece.lab, text)
 
 
-def keep(store: Store, piece: Piece, result: LabResult, note: str) -> LabResult:
+def keep(store: ResultStore, piece: Piece, result: LabResult, note: str) -> LabResult:
     """Store a result, of one check beside the others that were known before. Returns what is stored."""
     result.against = piece.submission.student  # not where the copy was
     if piece.only:

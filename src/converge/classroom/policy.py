@@ -36,7 +36,7 @@ LATE_KEYS = {"percent", "every", "most"}
 
 
 @dataclass(frozen=True)
-class Mark:
+class LabMark:
     """What one student gets for one lab, and why it isn't what the checks gave."""
 
     points: float
@@ -72,7 +72,7 @@ class Policy:
             return 0.0
         return min(self.most, self.percent * math.ceil((handed_in - due) / self.every))
 
-    def mark(self, lab: Lab, tries: Sequence[Attempt]) -> Mark:
+    def mark(self, lab: Lab, tries: Sequence[Attempt]) -> LabMark:
         """The mark of a student's attempts at one lab, in their order."""
         marks = []
         for number, (result, handed_in, look) in enumerate(tries, start=1):
@@ -82,9 +82,9 @@ class Policy:
             notes = [f"attempt {number} of {len(tries)}"] if len(tries) > 1 else []
             notes += [f"late, {off:g}% off"] if off else []
             points = round(result.points * (100 - off) / 100, 2)
-            marks.append(Mark(points, result.max_points, result, ", ".join(notes), look))
+            marks.append(LabMark(points, result.max_points, result, ", ".join(notes), look))
         if not marks:
-            return Mark(0, lab.points, None)
+            return LabMark(0, lab.points, None)
         # Of two that are worth the same, the earlier one: it has less to explain.
         return max(marks, key=lambda mark: mark.points) if self.attempts == "best" else marks[-1]
 

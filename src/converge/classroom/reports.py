@@ -16,9 +16,9 @@ from datetime import datetime
 from pathlib import Path
 
 from converge.classroom import gradebook, statistics
-from converge.classroom.policy import Attempt, Mark, Policy
+from converge.classroom.policy import Attempt, LabMark, Policy
 from converge.classroom.roster import Submission
-from converge.classroom.store import Store
+from converge.classroom.store import ResultStore
 from converge.files import write_whole
 from converge.grader.course import Lab
 from converge.grader.course.course_toml import CourseError
@@ -27,11 +27,11 @@ from converge.grader.report import files, html
 # Per student, if asked for: the JSON is in the store and the HTML in `pages`.
 FORMATS = tuple(name for name in files.FORMATS if name not in ("json", "html"))
 
-Marks = dict[str, list[Mark]]  # by student, one per lab
+Marks = dict[str, list[LabMark]]  # by student, one per lab
 
 
 def marks_of(
-    store: Store,
+    store: ResultStore,
     submissions: Sequence[Submission],
     labs: Sequence[Lab],
     policy: Policy,

@@ -7,7 +7,7 @@ from html import escape
 from statistics import mean, median
 from textwrap import shorten
 
-from converge.classroom.policy import Mark
+from converge.classroom.policy import LabMark
 from converge.grader.checks.verdict import Status
 from converge.grader.course import Lab
 
@@ -26,7 +26,7 @@ svg { width: 100%; height: auto; font: 13px system-ui, sans-serif } text { fill:
 """
 
 
-def page(labs: Sequence[Lab], marks: Mapping[str, Sequence[Mark]]) -> str:
+def page(labs: Sequence[Lab], marks: Mapping[str, Sequence[LabMark]]) -> str:
     """The statistics of a class: `marks` has a mark per lab for each student."""
     shares = [share for each in marks.values() if (share := share_of(each)) is not None]
     return "\n".join(
@@ -47,7 +47,7 @@ def page(labs: Sequence[Lab], marks: Mapping[str, Sequence[Mark]]) -> str:
     )
 
 
-def share_of(marks: Sequence[Mark]) -> float | None:
+def share_of(marks: Sequence[LabMark]) -> float | None:
     """What a student has of all points, from 0 to 1; None for a student without any result."""
     graded = [mark for mark in marks if mark.result]
     most = sum(mark.max_points for mark in marks)
@@ -77,7 +77,7 @@ def histogram(shares: Sequence[float]) -> str:
     return drawn(title, height + 44, parts)
 
 
-def most_failed(labs: Sequence[Lab], marks: Mapping[str, Sequence[Mark]]) -> str:
+def most_failed(labs: Sequence[Lab], marks: Mapping[str, Sequence[LabMark]]) -> str:
     """A bar per check, the one that most fail first: of those who were graded, how many didn't pass it."""
     rows = [row for row in check_counts(labs, marks) if row[3]]
     rows.sort(key=lambda row: -row[3] / row[2])
@@ -98,7 +98,7 @@ def most_failed(labs: Sequence[Lab], marks: Mapping[str, Sequence[Mark]]) -> str
     return drawn("How many students didn't pass each check", shown * (BAR + 22), parts) + more
 
 
-def check_counts(labs: Sequence[Lab], marks: Mapping[str, Sequence[Mark]]) -> list[tuple[str, str, int, int]]:
+def check_counts(labs: Sequence[Lab], marks: Mapping[str, Sequence[LabMark]]) -> list[tuple[str, str, int, int]]:
     """Number and title of each check, how many were graded, and how many of those didn't pass."""
     rows = []
     for place, lab in enumerate(labs):
@@ -110,7 +110,7 @@ def check_counts(labs: Sequence[Lab], marks: Mapping[str, Sequence[Mark]]) -> li
     return rows
 
 
-def lab_table(labs: Sequence[Lab], marks: Mapping[str, Sequence[Mark]]) -> str:
+def lab_table(labs: Sequence[Lab], marks: Mapping[str, Sequence[LabMark]]) -> str:
     rows = ["<tr><th>lab<th>graded<th>mean<th>median<th>full marks<th>of"]
     for place, lab in enumerate(labs):
         graded = [each[place] for each in marks.values() if each[place].result]

@@ -22,7 +22,7 @@ MOST_ATTEMPTS = 3  # at a submission whose grading ends in an error of ours
 FIELDS = {"lab", "title", "against", "checks", "seconds", "trouble"}
 
 
-class Store:
+class ResultStore:
     """The directory of one class."""
 
     def __init__(self, folder: Path) -> None:

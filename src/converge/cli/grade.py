@@ -16,7 +16,7 @@ from converge.cli.console import console
 if TYPE_CHECKING:
     from converge.classroom.grading import Piece
     from converge.classroom.kubernetes.manifests import JobSettings
-    from converge.classroom.store import Store
+    from converge.classroom.store import ResultStore
     from converge.grader.course import CheckFacts, Course, Lab
     from converge.grader.course.results import LabResult
     from converge.runtime import Client
@@ -68,7 +68,7 @@ def grade(
     from converge.classroom import grading, reports
     from converge.classroom import policy as policies
     from converge.classroom import roster as rosters
-    from converge.classroom.store import Store
+    from converge.classroom.store import ResultStore
     from converge.grader import course as courses
     from converge.grader.course.course_toml import CourseError
 
@@ -80,7 +80,7 @@ def grade(
     found = rosters.one(submissions, student) if student else rosters.find(submissions, roster, several=bool(policy))
     rules = policies.read_policy(policy, course) if policy else policies.Policy()
     handed_in = policies.read_times(times) if times else {}
-    store = Store(out)
+    store = ResultStore(out)
 
     def report() -> None:
         marks = reports.marks_of(store, found, labs, rules, handed_in)
@@ -134,7 +134,7 @@ def cluster_of(
 
 def grade_all(
     course: Course,
-    store: Store,
+    store: ResultStore,
     todo: list[Piece],
     report: Callable[[], None],
     cluster: tuple[Client, JobSettings] | None,
@@ -168,7 +168,9 @@ def grade_all(
         report()  # of an interrupted run too
 
 
-def grade_here(course: Course, store: Store, todo: list[Piece], on_stored: Callable[[Piece, LabResult], None]) -> None:
+def grade_here(
+    course: Course, store: ResultStore, todo: list[Piece], on_stored: Callable[[Piece, LabResult], None]
+) -> None:
     from converge.classroom import grading
     from converge.testing.sandbox import jail
 
@@ -182,7 +184,7 @@ def grade_on_kubernetes(
     client: Client,
     settings: JobSettings,
     course: Course,
-    store: Store,
+    store: ResultStore,
     todo: list[Piece],
     on_stored: Callable[[Piece, LabResult], None],
 ) -> None:

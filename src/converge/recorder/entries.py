@@ -94,6 +94,11 @@ class RecordedRequest:
         return None if self.duration is None else self.time + self.duration
 
     @property
+    def last_moment(self) -> float:
+        """When it ended; while it's under way, when it came."""
+        return self.time + (self.duration or 0)
+
+    @property
     def object(self) -> str:
         """The object as kubectl writes it: ``deployments/web``; the path where there is no object."""
         if not self.resource:

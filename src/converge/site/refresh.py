@@ -7,16 +7,18 @@ Output is only written when it differs from before, so times alone change nothin
 import sys
 
 from converge.files import course_root
-from converge.site import timelines
-from converge.site import transcripts as recorded
+from converge.site import timelines, transcripts
 
 
 def main(names: list[str]) -> int:
     root = course_root()
-    everything: list[recorded.Recorded | timelines.RecordedTimeline] = [*recorded.load(root), *timelines.load(root)]
+    everything: list[transcripts.Transcript | timelines.RecordedTimeline] = [
+        *transcripts.load(root),
+        *timelines.load(root),
+    ]
     entries = [entry for entry in everything if not names or entry.lesson in names or str(entry) in names]
     if not entries:
-        print(f"nothing in {recorded.RECIPES} is called {' or '.join(names) or 'anything'}", file=sys.stderr)
+        print(f"nothing in {transcripts.RECIPES} is called {' or '.join(names) or 'anything'}", file=sys.stderr)
         return 1
     for entry in entries:
         before = entry.file.read_text() if entry.file.exists() else ""

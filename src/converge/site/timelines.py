@@ -20,7 +20,7 @@ from converge.grader import course
 from converge.recorder.recording import Recording
 from converge.recorder.timeline import svg
 from converge.recorder.timeline.model import Timeline
-from converge.site import transcripts as recorded
+from converge.site import transcripts
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class RecordedTimeline:
 
     @property
     def file(self) -> Path:
-        return self.root / recorded.FOLDER / f"{self}.svg"
+        return self.root / transcripts.FOLDER / f"{self}.svg"
 
     @property
     def origin(self) -> str:
@@ -73,14 +73,14 @@ def load(root: Path) -> list[RecordedTimeline]:
     """All timelines of all lessons, in order."""
     return [
         RecordedTimeline(root=root, lesson=lesson, name=name, **values)
-        for lesson, name, values in recorded.entries(root)
+        for lesson, name, values in transcripts.entries(root)
         if "timeline" in values
     ]
 
 
 def render(root: Path, name: str) -> str:
     """The HTML of the timeline ``name``: what was run, the picture in a frame that scrolls sideways, its marks."""
-    path = root / recorded.FOLDER / f"{name}.svg"
+    path = root / transcripts.FOLDER / f"{name}.svg"
     if not path.exists():
         raise ValueError(f"::timeline {name}: {path.relative_to(root)} is not there; make recorded NAME={name}")
     picture = path.read_text().partition("-->\n")[2]

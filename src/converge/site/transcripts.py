@@ -44,7 +44,7 @@ ALWAYS_DIFFERS = [
 
 
 @dataclass(frozen=True)
-class Recorded:
+class Transcript:
     """One command of one lesson, and the file that holds its output."""
 
     root: Path
@@ -115,10 +115,10 @@ def entries(root: Path) -> Iterator[tuple[str, str, dict[str, Any]]]:
             yield recipe.parent.name, name, {k: tuple(v) if isinstance(v, list) else v for k, v in entry.items()}
 
 
-def load(root: Path) -> list[Recorded]:
+def load(root: Path) -> list[Transcript]:
     """All commands of all lessons."""
     return [
-        Recorded(root=root, lesson=lesson, name=name, **values)
+        Transcript(root=root, lesson=lesson, name=name, **values)
         for lesson, name, values in entries(root)
         if "run" in values
     ]

@@ -30,7 +30,7 @@ from converge.testing.verdicts.evidence import NOT_STATE, refused, written
 from converge.testing.verdicts.failure import Failure, TookTooLong, Verdict
 from converge.testing.verdicts.tracebacks import Crash, crashes, readable
 from converge.testing.waits.deadlines import scaled
-from converge.testing.waits.idle import QUIET, end, renews, wait_until_idle, why_not_idle
+from converge.testing.waits.idle import QUIET, renews, wait_until_idle, why_not_idle
 from converge.testing.waits.waiting import eventually
 
 if TYPE_CHECKING:
@@ -367,7 +367,7 @@ class Operator:
         raise pointless or self._died()
 
     def _interrupt_fruitless(self) -> None:
-        since = max([self._started, *(end(each) for each in self._achieved())])
+        since = max([self._started, *(each.last_moment for each in self._achieved())])
         if self.recorder.mark() - since < scaled(REPEATED_FAILURE_SECONDS) or not (repeated := self.repeated_failure()):
             return
         if self.may_stop_waiting(repeated) or not (self._up or self.recorder.faults):

@@ -18,7 +18,7 @@ from converge.testing.verdicts.failure import Failure
 Args = dict[str, Any]
 ERROR, WARNING, NOTE = "error", "warning", "note"
 MOST_EDITS = 4
-BAD = re.compile(r"degraded|stalled|fail|error|invalid|blocked|conflict|refused|rejected", re.IGNORECASE)
+TROUBLE_WORDS = re.compile(r"degraded|stalled|fail|error|invalid|blocked|conflict|refused|rejected", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -152,4 +152,4 @@ def _gist(condition: Mapping[str, Any]) -> tuple[Any, ...]:
 
 def _bad(condition: Mapping[str, Any]) -> bool:
     """Whether a condition that other objects don't have is bad news."""
-    return condition.get("status") == ("True" if BAD.search(str(condition.get("type"))) else "False")
+    return condition.get("status") == ("True" if TROUBLE_WORDS.search(str(condition.get("type"))) else "False")

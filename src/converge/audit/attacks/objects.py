@@ -13,7 +13,7 @@ from converge.testing.attacks.replicas import CannotRunTwiceError
 from converge.testing.objects.custom_resource import CustomResource
 from converge.testing.verdicts.failure import Failure
 
-KEPT = ("PersistentVolumeClaim", "Secret")
+MAY_OUTLIVE = ("PersistentVolumeClaim", "Secret")  # kinds whose objects may stay when their parent is gone
 HINT_ELECTION = (
     "It asked for no Lease: two processes act at once, as they do for a moment in every rolling update. "
     "Turn its leader election on, or let it be replaced with `strategy: Recreate`."
@@ -35,7 +35,7 @@ def _deletion(target: AuditTarget, context: AttackContext, args: Args) -> None:
 
 def _goes_with(obj: Mapping[str, Any], app: CustomResource) -> bool:
     """Whether an object has to go with its parent. Data and passwords without an owner may be kept on purpose."""
-    kept = obj["kind"] in KEPT and not obj["metadata"].get("ownerReferences")
+    kept = obj["kind"] in MAY_OUTLIVE and not obj["metadata"].get("ownerReferences")
     return belongs(obj, app) and not kept
 
 

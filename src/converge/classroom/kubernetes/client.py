@@ -12,7 +12,7 @@ from converge.classroom.grading import Piece
 from converge.classroom.kubernetes import manifests, parcel, status
 from converge.classroom.kubernetes.manifests import JobSettings, Object
 from converge.classroom.kubernetes.run import Entry, Run, entry_of, read_run, remember_collected
-from converge.classroom.store import Store
+from converge.classroom.store import ResultStore
 from converge.cluster.errors import ClusterError
 from converge.grader.course import Course
 from converge.grader.course.course_toml import CourseError
@@ -45,7 +45,7 @@ class Grading:
         client: Client,
         settings: JobSettings,
         course: Course,
-        store: Store,
+        store: ResultStore,
         on_stored: Callable[[Piece, LabResult], None],
         say: Callable[[str], None],
         read_log: ReadLog = read_log,

@@ -85,12 +85,8 @@ class ExistingProvider(Provider):
         return "the existing cluster is no longer used"
 
 
-def _state_file() -> Path:
-    return cluster_dir() / f"{ExistingProvider.name}.json"
-
-
 def _read_state() -> dict[str, Any]:
-    state: dict[str, Any] = json.loads(_state_file().read_text())
+    state: dict[str, Any] = json.loads(ExistingProvider().state_file.read_text())
     return state
 
 
@@ -110,7 +106,7 @@ def _use(context: str, server: str, progress: OnMessage) -> None:
         state = {"server": server, "context": context, "version": bootstrap.server_version(client), "created": []}
     except (RuntimeProblem, OSError) as error:
         raise ClusterError(f"{server} cannot be used: {error}", "check the context with kubectl") from error
-    write_whole(_state_file(), json.dumps(state))
+    write_whole(ExistingProvider().state_file, json.dumps(state))
     _prepare(client, progress)
 
 
@@ -124,7 +120,7 @@ def _prepare(client: Client, progress: OnMessage) -> None:
                 client.get(*bootstrap.DEFINITION, name)
             except NotFound:
                 state = _read_state()
-                write_whole(_state_file(), json.dumps({**state, "created": [*state["created"], name]}))
+                write_whole(ExistingProvider().state_file, json.dumps({**state, "created": [*state["created"], name]}))
                 client.apply(definition, field_manager=bootstrap.FIELD_MANAGER)
             bootstrap.wait_until_served(client, definition)
     except (RuntimeProblem, OSError) as error:

@@ -39,13 +39,9 @@ def cluster_name() -> str:
     return "converge-" + hashlib.sha256(str(state_dir()).encode()).hexdigest()[:8]
 
 
-def _state_file() -> Path:
-    return cluster_dir() / "kind.json"
-
-
 def _read_state() -> dict[str, Any]:
     try:
-        state: dict[str, Any] = json.loads(_state_file().read_text())
+        state: dict[str, Any] = json.loads(KindProvider().state_file.read_text())
     except (OSError, ValueError):
         return {}
     return state
@@ -80,7 +76,7 @@ class KindProvider(Provider):
         if state:
             _remove(kind)  # an interrupted start, or a node that someone has removed
         private_dir(cluster_dir())
-        write_whole(_state_file(), json.dumps({"engine": runs_on.name, "image": wanted}))
+        write_whole(self.state_file, json.dumps({"engine": runs_on.name, "image": wanted}))
         try:
             _create(kind, wanted, progress)
         except BaseException:
@@ -194,7 +190,7 @@ def _create(kind: KindCli, image: str, progress: OnMessage) -> None:
     bootstrap.wait_for_garbage_collector(client)
     server, version = client.connection.server, bootstrap.server_version(client)
     state = {**_read_state(), "server": server, "version": version, "ready": True}
-    write_whole(_state_file(), json.dumps(state))
+    write_whole(KindProvider().state_file, json.dumps(state))
 
 
 def _own_kubeconfig() -> None:

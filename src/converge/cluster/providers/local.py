@@ -43,20 +43,16 @@ def _pki() -> Pki:
     return Pki(cluster_dir() / "pki")
 
 
-def _state_file() -> Path:
-    return cluster_dir() / "local.json"
-
-
 def _read_state() -> dict[str, Any]:
     try:
-        state = json.loads(_state_file().read_text())
+        state = json.loads(LocalProvider().state_file.read_text())
     except (OSError, ValueError):
         return {}
     return state if isinstance(state, dict) and "ports" in state else {}
 
 
 def _write_state(state: dict[str, Any]) -> None:
-    write_whole(_state_file(), json.dumps(state, indent=1))
+    write_whole(LocalProvider().state_file, json.dumps(state, indent=1))
 
 
 def _process(state: dict[str, Any], name: str) -> processes.Remembered | None:

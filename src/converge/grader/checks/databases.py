@@ -12,7 +12,7 @@ from converge.testing.objects.kinds import typed
 from converge.testing.waits.deadlines import scaled
 
 if TYPE_CHECKING:
-    from converge.grader.session.course_namespace import CourseNamespace
+    from converge.grader.checks.course_namespace import CourseNamespace
     from converge.testing.objects.custom_resource import CustomResource
 
 

@@ -17,7 +17,7 @@ from converge.testing.verdicts.failure import Failure
 from converge.testing.waits.waiting import eventually
 
 if TYPE_CHECKING:
-    from converge.grader.session.course_namespace import CourseNamespace
+    from converge.grader.checks.course_namespace import CourseNamespace
     from converge.testing.objects.custom_resource import CustomResource
     from converge.testing.operator import Operator
 

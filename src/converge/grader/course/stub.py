@@ -147,7 +147,7 @@ MUTANTS = """# Misconceptions, at least six: each an edit of the solution that a
 # edits = [{ find = "…", replace = "…" }]
 """
 
-BELOW = {
+PLACEHOLDERS = {
     "Why": "TO WRITE: an incident as it happened, with a link to its report.",
     "See it fail": "TO WRITE: the obvious code, from docs/examples/$slug, and its recorded output.",
     "The idea": "TO WRITE: the idea, with one figure.",
@@ -167,7 +167,7 @@ BELOW = {
 }
 
 PAGE = '---\ntitle: "$number · $title"\nminutes: 60\n---\n\n# $title\n' + "".join(
-    f"\n## {part}\n\n{BELOW[part]}\n" for part in PARTS
+    f"\n## {part}\n\n{PLACEHOLDERS[part]}\n" for part in PARTS
 )
 
 NOTEBOOK = """{

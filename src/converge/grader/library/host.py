@@ -24,7 +24,7 @@ from typing import Any
 from converge.files import load_module
 from converge.grader.library.jsonlines import MODULE, JsonLines
 
-WAIT = threading.Condition.wait.__code__
+CONDITION_WAIT = threading.Condition.wait.__code__
 # Taken before the submission is loaded: what it puts in the place of these later has no effect here.
 SET_TRACE, GET_TRACE, TRACE_THREADS = sys.settrace, sys.gettrace, threading.settrace
 Thread, Event = threading.Thread, threading.Event
@@ -246,7 +246,7 @@ Callable_ = object()
 def sleeps(thread: threading.Thread) -> bool:
     """Whether a thread waits on a condition."""
     frame = sys._current_frames().get(thread.ident or 0)
-    return frame is not None and frame.f_code is WAIT
+    return frame is not None and frame.f_code is CONDITION_WAIT
 
 
 def exception(raised: dict[str, str]) -> BaseException:

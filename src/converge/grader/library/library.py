@@ -29,7 +29,7 @@ from converge.testing.waits.deadlines import scaled
 from converge.testing.waits.waiting import interruptions
 
 MOST_QUESTIONS = 256  # of a submission that wait for an answer: each has a thread here
-ONCE = ""  # a thread that ends with its call
+ENDS_WITH_ITS_CALL = ""  # a thread that ends with its call
 STAY_ALIVE = "A module must not end the process: no sys.exit, no os._exit."
 
 
@@ -121,7 +121,7 @@ class Library:
         for method, *arguments in steps:
             conditional = any(isinstance(argument, AnswerOf) for argument in arguments)
             messages.append({**method.message(arguments, {}), "unless_none": conditional})
-        future = self._send({"do": "play", "steps": messages}, ONCE)
+        future = self._send({"do": "play", "steps": messages}, ENDS_WITH_ITS_CALL)
         try:
             answers = future.result(scaled(within))
         except FutureTimeout:
@@ -159,7 +159,7 @@ class Library:
 
     def _start(self, message: dict[str, Any], spelled: str) -> Pending:
         number = next(self._ids)
-        future = self._send(message, ONCE, number)
+        future = self._send(message, ENDS_WITH_ITS_CALL, number)
         self._under_way.append(future)
         return Pending(self, future, spelled, number)
 

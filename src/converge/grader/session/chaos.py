@@ -13,10 +13,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from converge.grader.checks.course_namespace import CourseNamespace
 from converge.grader.checks.oracles import wrong_database, wrong_webapp
 from converge.grader.checks.verdict import Status
 from converge.grader.course import Lab
-from converge.grader.session.course_namespace import CourseNamespace
 from converge.grader.session.testbed import LabTestbed, lab_testbed
 from converge.testing.access import pod_env
 from converge.testing.attacks.chaos_catalogue import ATTACKS, ChaosAttack

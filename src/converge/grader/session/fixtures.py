@@ -20,8 +20,8 @@ from converge.grader.session.plan import planned_job
 
 if TYPE_CHECKING:
     from converge.cluster import Cluster
+    from converge.grader.checks.course_namespace import CourseNamespace
     from converge.grader.library.library import Library
-    from converge.grader.session.course_namespace import CourseNamespace
     from converge.grader.session.testbed import LabTestbed
     from converge.operators.outside_service import Outside
     from converge.recorder import Recorder
@@ -135,8 +135,7 @@ def testbed(
 
     A namespace whose Pods cost something is dropped at once, as is that of an untrusted submission. Elsewhere a few
     are kept until the end: emptying a namespace takes the controller manager seventy requests, more than a quarter of
-    all that grading asked of the API
-    server.
+    all that grading asked of the API server.
     """
     from converge.grader.session.testbed import LabTestbed
     from converge.recorder import archive

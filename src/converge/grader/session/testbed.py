@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING
 
 from converge import cluster as clusters
 from converge.grader import course as courses
+from converge.grader.checks.course_namespace import CourseNamespace
 from converge.grader.course import Lab
 from converge.grader.course.submissions import is_program, resolve, rights
-from converge.grader.session.course_namespace import CourseNamespace
 from converge.grader.session.lab_jail import jail_of
 from converge.grader.session.lab_operator import LabOperator, launch_of
 from converge.testing.access.identity import drop_namespace, limit_pods

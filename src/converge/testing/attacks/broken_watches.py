@@ -12,7 +12,7 @@ from converge.testing.operator import Operator
 from converge.testing.waits.waiting import eventually
 
 Break = Literal["ended", "expired", "repeated"]
-SAYS = {
+WORDS = {
     "ended": "all of its watches were ended right after its first write",
     "expired": "all of its watches were answered 410 right after its first write",
     "repeated": "every event was delivered twice",
@@ -40,7 +40,7 @@ def broken_watches_lose_nothing(
         recorder.end_watches()
     elif how == "expired":
         recorder.expire_watches()
-    fail_unless_right(lambda: wrong(app), within=within, when=f"{app} was created, and {SAYS[how]}", hint=hint or HINT)
+    fail_unless_right(lambda: wrong(app), within=within, when=f"{app} was created, and {WORDS[how]}", hint=hint or HINT)
     if fault:
         fault.remove()
     operator.settle()

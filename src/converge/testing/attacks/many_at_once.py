@@ -8,7 +8,7 @@ from converge.testing.attacks.until_right import fail_unless_right
 from converge.testing.objects.custom_resource import CustomResource
 from converge.testing.operator import Operator
 
-MANY = 12  # three for each of four workers
+OBJECTS_AT_ONCE = 12  # three for each of four workers
 HINT = (
     "Several workers run passes at the same time, each for a different object. What one pass has read belongs in its "
     "own variables, not in a field of the reconciler or in the module."
@@ -20,7 +20,7 @@ def many_at_once(
     *,
     make: Callable[[], CustomResource],
     wrong: Callable[[CustomResource], str],
-    count: int = MANY,
+    count: int = OBJECTS_AT_ONCE,
     within: float = 10,
     hint: str = "",
 ) -> list[CustomResource]:

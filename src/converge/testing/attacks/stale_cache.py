@@ -17,7 +17,7 @@ from converge.testing.waits.waiting import eventually
 HINT = "What's missing in a cache may be too new for it. Ask the server before you delete."
 HINT_OF_A_NAMESAKE = "What the cache says of a name may be about an earlier object: compare uids before you delete."
 HINT_OF_AN_OLD_SPEC = "The spec in a cache may be older than what you did. Before you delete, ask the server."
-HOLD = "converge.example/hold"
+OUR_FINALIZER = "converge.example/hold"
 
 
 def old_cache_destroys_nothing(
@@ -84,7 +84,7 @@ def _deleted_slowly(app: CustomResource, finished: Callable[[], object] = lambda
     namespace = app.namespace
     now = app.now()
     held = (now or {}).get("metadata", {}).get("finalizers", [])
-    namespace.patch(app.kind, app.name, {"metadata": {"finalizers": [*held, HOLD]}})
+    namespace.patch(app.kind, app.name, {"metadata": {"finalizers": [*held, OUR_FINALIZER]}})
     app.delete()
     dying: str = namespace.client.list(*typed(app.kind), namespace.name).resource_version
     namespace.patch(app.kind, app.name, {"metadata": {"finalizers": held or None}})

@@ -12,7 +12,7 @@ from converge.testing.verdicts.failure import Failure
 from converge.testing.waits.waiting import eventually
 
 HINT = "Before you write to a child, look whose it is: an object with another controller isn't yours to change."
-MARK = "stranger.example/keep"
+STRANGER_ANNOTATION = "stranger.example/keep"
 
 
 def stranger_is_left_alone(
@@ -55,7 +55,7 @@ def _owned(namespace: Namespace, obj: Mapping[str, Any]) -> dict[str, Any]:
         "uid": owner["metadata"]["uid"],
         "controller": True,
     }
-    metadata = {**obj["metadata"], "ownerReferences": [reference], "annotations": {MARK: "yes"}}
+    metadata = {**obj["metadata"], "ownerReferences": [reference], "annotations": {STRANGER_ANNOTATION: "yes"}}
     return {**obj, "metadata": metadata}
 
 

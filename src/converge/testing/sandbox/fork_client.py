@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from converge.testing.sandbox.process import ISOLATED_PYTHON, scrubbed
-from converge.testing.sandbox.survivors import MARK, Traces, started_here
+from converge.testing.sandbox.survivors import MARK_VARIABLE, Traces, started_here
 
 PROGRAM = Path(__file__).with_name("fork_server.py")
 
@@ -29,7 +29,7 @@ class ForkServer:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 pass_fds=[there.fileno()],
-                env={**scrubbed(Path("/")), MARK: mark},  # a fork shows what its ancestor was started with
+                env={**scrubbed(Path("/")), MARK_VARIABLE: mark},  # a fork shows what its ancestor was started with
                 start_new_session=True,
             )
         started_here.add(self._process.pid)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from converge.testing.sandbox.jail import JAILER, Bridge, Jail, Reach, without_network
 from converge.testing.sandbox.output import Output
-from converge.testing.sandbox.survivors import MARK, Traces, started_here
+from converge.testing.sandbox.survivors import MARK_VARIABLE, Traces, started_here
 
 if TYPE_CHECKING:
     from converge.testing.sandbox.fork_client import ForkServer
@@ -61,7 +61,7 @@ class Process:
         control, self._control = os.pipe()
         self._status, status = os.pipe()
         printed, output = os.pipe()
-        env = {**(scrubbed(directory) if confined else {}), **(environment or {}), MARK: mark}
+        env = {**(scrubbed(directory) if confined else {}), **(environment or {}), MARK_VARIABLE: mark}
         self._traces = Traces(mark, (output, *pass_fds))
         if fork_server is not None:
             assert tuple(command[: len(ISOLATED_PYTHON)]) == ISOLATED_PYTHON, "a fork server runs nothing else"

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import psutil
 
 # In the environment of every process of a submission, under a name that systemd uses too: it tells nothing.
-MARK = "INVOCATION_ID"
+MARK_VARIABLE = "INVOCATION_ID"
 KILLED_WITHIN = 5.0  # seconds after which we give up
 started_here: set[int] = set()  # supervisors and fork servers, which are children of ours by right
 
@@ -59,7 +59,7 @@ class Traces:
                 continue  # ended, or another user's
 
     def _marked(self, process: psutil.Process) -> bool:
-        return process.environ().get(MARK) == self._mark
+        return process.environ().get(MARK_VARIABLE) == self._mark
 
     def _holds_a_pipe(self, process: psutil.Process) -> bool:
         descriptors = Path(f"/proc/{process.pid}/fd")

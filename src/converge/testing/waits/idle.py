@@ -108,13 +108,13 @@ def silent(
     if any(map(under_way, writes)):
         return False
     events = (event.time for event in recorder.events if (event.resource, event.name) not in apart)
-    since = max([called, *map(end, writes), *events])
-    reads = [each for each in asked if not each.is_write and (end(each) > since or under_way(each))]
+    since = max([called, *(each.last_moment for each in writes), *events])
+    reads = [each for each in asked if not each.is_write and (each.last_moment > since or under_way(each))]
     now = recorder.mark()
     if not recorder.watches():
         looks = [each for each in reads if each.verb == "list" and each.time > since and not under_way(each)]
         return len(looks) > POLLS_AT_REST  # the first of them may belong to the very pass that wrote
-    if not any(map(under_way, reads)) and now - max([since, *map(end, reads)]) >= quiet:
+    if not any(map(under_way, reads)) and now - max([since, *(each.last_moment for each in reads)]) >= quiet:
         return True
     # It watches and polls besides, so often that there is no pause.
     looks_at = Counter((each.verb, each.resource, each.name) for each in reads if each.resource)
@@ -123,10 +123,6 @@ def silent(
 
 def under_way(request: RecordedRequest) -> bool:
     return request.duration is None and not request.fault
-
-
-def end(request: RecordedRequest) -> float:
-    return request.time + (request.duration or 0)
 
 
 def states(namespace: Namespace, kinds: Sequence[str]) -> list[tuple[str, bool]]:
