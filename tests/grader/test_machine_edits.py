@@ -103,8 +103,9 @@ def test_a_run_that_was_stopped_goes_on_where_it_was(tmp_path, monkeypatch):
     assert Journal(lab).in_order(lab, "WorkQueue.add")[0].name == CHECK
 
 
-def test_a_caught_edit_depends_on_the_check_that_caught_it(tmp_path):
+def test_a_caught_edit_depends_on_the_check_that_caught_it(tmp_path, monkeypatch):
     lab = COURSE.find("03")
+    monkeypatch.setattr(machine_mutants, "HELPERS", [tmp_path / "helpers"])
     edit, other = machine_edits(lab)[0], lab.checks[1].name
 
     def keys(old, new):
@@ -118,3 +119,6 @@ def test_a_caught_edit_depends_on_the_check_that_caught_it(tmp_path):
     assert keys(f"def {other}(", f"def {other}(also, ")[1] != passed, "what no check caught, this one may"
     assert keys(f"def {CHECK}(", f"def {CHECK}(also, ")[0] != caught, "its own check has changed"
     assert keys("\nfrom ", "\nimport this\nfrom ")[0] != caught, "what checks share has changed"
+    (tmp_path / "helpers").mkdir()
+    (tmp_path / "helpers" / "shared.py").write_text("HELP = 1")
+    assert keys("", "")[0] != caught, "what the checks of all labs share has changed"

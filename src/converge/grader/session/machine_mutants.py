@@ -30,6 +30,7 @@ from converge.grader.session.verify import MUTANT_DEADLINE_FACTOR
 
 EDITS_AT_A_TIME = {"library": 2, "operator": 4}  # operators mostly wait
 EDITS_IN_A_WAVE = 40  # edits in one wave: between waves, what was learned about the checks is put to use
+HELPERS = [Path(__file__).parents[1] / "checks", Path(__file__).parents[2] / "testing"]  # what all checks share
 CAUGHT = (Status.FAILED, Status.TIMEOUT, Status.NOT_STARTED)
 
 OnProgress = Callable[["MachineResult", MachineEdit, str], None]
@@ -103,9 +104,11 @@ class Keys:
 
     def __init__(self, lab: Lab) -> None:
         text = lab.checks_file.read_text()
-        self.all = text
+        sources = sorted(path for folder in HELPERS for path in folder.rglob("*.py"))
+        helpers = "".join(path.read_text() for path in sources)
+        self.all = text + helpers
         self.checks: dict[str, str] = {}
-        self.shared = text  # the file without its checks: helpers, constants, imports
+        self.shared = text + helpers  # without the checks: helpers, constants, imports
         for node in ast.parse(text).body:
             if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
                 first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
