@@ -30,8 +30,8 @@ class WebAppReconciler:
         if webapp is None or "deletionTimestamp" in webapp["metadata"]:
             return  # or the cache is old. The garbage collector asks the server before it deletes anything.
         deployment, service = desired_children(webapp)
-        # Each by itself, whatever happened to the other. The server removes what we used to ask for and no longer do: it
-        # remembers, even if we were down. And if the cache is so old that this WebApp is an earlier one, its children
+        # Each by itself, whatever happened to the other. The server removes what we used to ask for and no longer do:
+        # it remembers, even if we were down. If the cache is so old that this WebApp is an earlier one, its children
         # have another owner by now, and `ensure_owned` leaves them alone.
         live = ensure_owned(self.client, webapp, deployment)
         ensure_owned(self.client, webapp, service)
