@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"reflect"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -98,6 +99,7 @@ func Ensure[Live client.Object, Wanted runtime.ApplyConfiguration](
 	if err != nil {
 		return err
 	}
+	reflect.ValueOf(live).Elem().SetZero() // Unmarshal keeps what the answer leaves out, such as a count that is 0
 	return json.Unmarshal(answer, live)
 }
 
