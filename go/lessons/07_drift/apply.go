@@ -91,7 +91,7 @@ func Ensure[Live client.Object, Wanted runtime.ApplyConfiguration](
 	if err != nil || equality.Semantic.DeepEqual(ours, wanted) {
 		return err
 	}
-	// Force: what we own is ours again, whoever changed it.
+	// Force: what we own is ours again, no matter who changed it.
 	if err := c.Apply(ctx, wanted, client.FieldOwner(FieldManager), client.ForceOwnership); err != nil {
 		return err
 	}
