@@ -1,6 +1,6 @@
 """Where operators are measured: a control plane of their own, and the API server's own count of their requests.
 
-Each operator has its own ServiceAccount, and the API server's flow control is told to keep a flow for each of them by
+Each operator has its own ServiceAccount, and the API server's flow control has to keep a flow for each of them by
 kind of request. Its metric of dispatched requests is then an exact count by identity, taken where the requests arrive:
 no proxy stands in the way of what is timed.
 """

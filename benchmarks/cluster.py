@@ -2,7 +2,7 @@
 
 `kwokctl create cluster --runtime binary` is given the same programs and takes turns with it. It ends when its API
 server is healthy; ours when a check can begin: with a Ready node, the course's kinds and a default ServiceAccount. So
-its cluster is brought to that point, too, and both moments are told. (It would take 30 s more until its garbage
+its cluster is also brought to that point, and both moments are reported. (It would take 30 s more until its garbage
 collector knew those kinds; that is not counted.)
 """
 

@@ -53,7 +53,7 @@ def table(rows: Iterable[Row]) -> str:
 
 
 def say(line: str) -> None:
-    """Progress, for whoever waits."""
+    """Progress, for those who wait."""
     print(line, file=sys.stderr, flush=True)
 
 

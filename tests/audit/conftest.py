@@ -29,7 +29,7 @@ def settings_for(tmp_path: Path, file: str | Path, **more) -> Settings:
 
 @pytest.fixture
 def session(tmp_path):
-    """`session(file)` audits an operator of the course, for at most so many seconds."""
+    """`session(file)` audits an operator of the course, for at most that many seconds."""
     from converge import cluster as clusters
     from converge.runtime import Client
 

@@ -60,6 +60,6 @@ def test_another_reason_is_a_complaint():
 
 
 def test_what_an_edited_object_should_say_is_no_complaint():
-    """Its spec asks for something that a new object with that spec reports, too."""
+    """Its spec asks for something that a new object with that spec also reports."""
     scaled_to_zero = [condition("Available", "False", "there are no replicas")]
     assert not asked(App("edited", scaled_to_zero), App("fresh", scaled_to_zero), clean=WELL)

@@ -40,7 +40,7 @@ def owner_reference(owner: Object) -> Object:
 
 
 def pod_template(image: str, **container: Any) -> Object:
-    """A Pod that needs next to nothing and is gone as soon as it is told to go."""
+    """A Pod that needs next to nothing and is gone as soon as it is asked to."""
     return {
         "metadata": {"labels": {"app": "contract"}},
         "spec": {

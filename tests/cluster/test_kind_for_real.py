@@ -1,4 +1,4 @@
-"""A kind cluster in real containers: made, mended, looked into, deleted. `make test-kind` runs it.
+"""A kind cluster in real containers: made, repaired, looked into, deleted. `make test-kind` runs it.
 
 It has a state directory of its own, so it stands beside the cluster on which the contract suite runs.
 """

@@ -1,4 +1,4 @@
-"""The control plane on this machine as a person meets it: started, killed, mended, stopped, and nothing left.
+"""The control plane on this machine as a person meets it: started, killed, repaired, stopped, and nothing left.
 
 One cluster serves most tests, in the order of this file; those that need a first start have one of their own.
 """

@@ -334,4 +334,4 @@ def test_a_named_directory_comes_first(cache: Path, tmp_path: Path, monkeypatch:
     assert obtain() == named / "kubectl"
     assert left_in(cache) == []
     (named / "kubectl").chmod(0o644)
-    assert programs.found(KUBECTL) is None, "a file that cannot be run is no program"
+    assert programs.found(KUBECTL) is None, "a file that cannot be run isn't a program"

@@ -70,12 +70,13 @@ class Text:
 
 def texts() -> list[Text]:
     """Every text that a learner, an instructor or a contributor reads."""
-    pages = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "course.toml")]
+    names = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "go/README.md", "course.toml")
+    pages = [ROOT / name for name in names]
     docs = ROOT / "docs"
     # The pages of notebooks are made from the notebooks, and what is recorded from what was run.
     pages += [path for path in docs.rglob("*.md") if path.parent.name not in ("notebooks", "recorded")]
     pages += [docs / "notebooks" / "index.md"]
-    for folder in ("labs", "solutions", "src"):
+    for folder in ("labs", "solutions", "src", "tests/labs"):
         pages += [path for path in (ROOT / folder).rglob("*") if path.suffix in (".py", ".yaml", ".md")]
     found = [Text(path.relative_to(ROOT).as_posix(), path.read_text()) for path in sorted(pages)]
     return (

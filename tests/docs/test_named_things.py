@@ -3,6 +3,7 @@
 import ast
 import builtins
 import difflib
+import importlib.util
 import pkgutil
 import re
 import shlex
@@ -13,15 +14,22 @@ from functools import cache
 from pathlib import Path
 
 import environment
+import kopf
 import pytest
 import typer.main
 from mentions import Mention, Text, texts
 from places import ROOT
 
 from converge import cli
+from converge.audit.attacks import ORDER
+from converge.classroom.platforms import PLATFORMS
+from converge.classroom.reports import FORMATS
+from converge.cluster.providers import REGISTERED
 from converge.grader import course as courses
 from converge.grader.course.alignment import headings
 from converge.grader.course.submissions import mutants
+from converge.testing.attacks.chaos_catalogue import ATTACKS
+from go import labs as go_labs
 
 AUDIT = ("docs/audit.md", "src/converge/audit/settings.py", "src/converge/cli/audit.py", "converge --help")
 THEIRS = (
@@ -45,6 +53,9 @@ ALLOWED: list[tuple[str, str, str]] = [
         "files of the instructor",
     ),
     ("docs/instructors/writing.md", 'after = ["…"]', "an entry may have it, and none does today"),
+    ("docs/lessons/06_idempotency.md", "apiserver_request_total", "a metric of the API server"),
+    ("docs/lessons/09_status.md", "status.lastChecked", "what an operator should not write"),
+    ("docs/lessons/15_chaos.md", "mgr.GetAPIReader()", "a method of controller-runtime"),
 ]
 
 COURSE = courses.load(ROOT)
@@ -54,6 +65,17 @@ FILE_NAME = re.compile(r"[\w.-]+\.(py|toml|md|yml|svg|ipynb|mjs|lock|css|go)")
 PATH = re.compile(r"[\w.*…-]+(/[\w.*…-]+)*/?")
 VARIABLE = re.compile(r"\b(CONVERGE_[A-Z_]+|[A-Z]+(?:_[A-Z]+)+)\b")
 CHECK = re.compile(r"(?<![\d.])(\d\d)\.(\d{1,2})(?![\d.]|\w)")
+MEMBER = re.compile(r"([A-Za-z_]\w*)((?:\.[A-Za-z_]\w*)+)(?:\(.*\))?")
+SNAKE = re.compile(r"(?<![\w./-])[a-z]+(?:_[a-z0-9]+)+(?![\w./-])")
+COUNTED = r"(?:(?:, then |, and |, | and | or | to )\d{1,2}\b(?!\.\d))*"  # the rest of "checks 7, 8 and 9"
+
+# The options that take one of a few values.
+VALUES: dict[tuple[str, str], Iterable[str]] = {
+    ("audit", "--attack"): ORDER,
+    ("chaos", "--attack"): [each.name for each in ATTACKS],
+    ("grade", "--format"): FORMATS,
+    ("up", "--provider"): REGISTERED,
+}
 
 Finding = tuple[Mention, str, Iterable[str]]
 
@@ -117,6 +139,22 @@ def make_targets() -> dict[str, str]:
     return {name: recipe for name, recipe in rules if recipe}
 
 
+@cache
+def words() -> frozenset[str]:
+    """Every word in the code, in its strings, and in the files that it reads; not those of docstrings or comments."""
+    found = set(code_names())
+    for file in tracked():
+        if file.endswith(".py") and (ROOT / file) != Path(__file__):  # which has wrong names on purpose
+            tree = ast.parse((ROOT / file).read_text())
+            said = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+            for node in ast.walk(tree):
+                if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in said:
+                    found.update(re.findall(r"\w+", node.value))
+        elif file.endswith((".yaml", ".yml", ".mjs", ".html", ".css", ".toml")) and file != "course.toml":
+            found.update(re.findall(r"\w+", (ROOT / file).read_text()))
+    return frozenset(found)
+
+
 def words_of(code: str) -> list[list[str]]:
     """The commands of a line, each as its words; none if it isn't a line for a shell."""
     try:
@@ -155,6 +193,19 @@ def in_make(mention: Mention, words: list[str]) -> Iterator[Finding]:
             yield mention, f"make {' '.join(targets)} doesn't use {name}=", used
         if name == "LAB":
             yield from unknown_lab(mention, value)
+            if "go-labs" in targets and value not in {*go_labs.LABS, "NN"}:
+                yield mention, f"there is no operator in Go for lab {value}", go_labs.LABS
+        if name == "NAME" and "recorded" in targets and not PLACEHOLDER.search(value) and value not in recordings():
+            yield mention, f"nothing is recorded as {value}", recordings()
+
+
+@cache
+def recordings() -> frozenset[str]:
+    """What `make recorded NAME=` takes: a lesson's slug, or that and one of its entries."""
+    found = set()
+    for file in (ROOT / "docs" / "examples").glob("*/record.toml"):
+        found |= {file.parent.name, *(f"{file.parent.name}.{entry}" for entry in tomllib.loads(file.read_text()))}
+    return frozenset(found)
 
 
 def in_converge(mention: Mention, words: list[str]) -> Iterator[Finding]:
@@ -171,9 +222,15 @@ def in_converge(mention: Mention, words: list[str]) -> Iterator[Finding]:
         given, _, value = word.partition("=")
         if given.startswith("-") and given not in {*options, "-h", "--help"}:
             yield mention, f"converge {name} has no option {given}", options
+        chosen = value or next(iter(arguments[position + 1 :]), "")
+        known = VALUES.get((name, given))
+        if known is not None and chosen and chosen not in known and not PLACEHOLDER.search(chosen):
+            yield mention, f"{given} of converge {name} doesn't take {chosen}", known
         if given == "--against":
-            yield from unknown_submission(mention, value or next(iter(arguments[position + 1 :]), ""), arguments)
+            yield from unknown_submission(mention, chosen, arguments)
         yield from unknown_lab(mention, word)
+    if name == "autograder" and arguments and arguments[0] not in PLATFORMS:
+        yield mention, f"converge autograder knows no platform {arguments[0]}", PLATFORMS
     if "existing" in arguments and "--context" not in arguments:
         yield mention, "--provider existing needs --context", []
 
@@ -213,10 +270,23 @@ def unknown_command(mention: Mention) -> Iterator[Finding]:
             yield from in_make(mention, words[1:])
         elif words[:1] == ["converge"] and len(words) > 1:
             yield from in_converge(mention, words[1:])
+        elif "-m" in words[:2] and words[0].endswith("python") and not find_module(words[2]):
+            yield (
+                mention,
+                f"there is no module {words[2]}",
+                [each for each in tracked() if each.endswith("__main__.py")],
+            )
         elif len(words) == 1 and re.fullmatch(r"--[a-z-]+", words[0]):
             options = {each for command in COMMANDS.values() for one in command.params for each in one.opts}
             if words[0] not in options:
                 yield mention, f"no command has an option {words[0]}", options
+
+
+def find_module(name: str) -> bool:
+    try:
+        return importlib.util.find_spec(name) is not None
+    except ModuleNotFoundError:
+        return False
 
 
 def unknown_variable(mention: Mention) -> Iterator[Finding]:
@@ -274,12 +344,38 @@ def unknown_name(mention: Mention) -> Iterator[Finding]:
         yield mention, f"no TOML file of the course has a key {entry[1]}", toml_keys()
 
 
+def unknown_member(mention: Mention) -> Iterator[Finding]:
+    """`operator.settle()`, `settings.posting.loggers`: a member that nothing has; and `a_name_with_underscores`."""
+    for name in SNAKE.findall(mention.code):
+        if name not in words() | toml_keys():
+            yield mention, f"nothing is called {name}", words()
+    found = MEMBER.fullmatch(mention.code)
+    if not found or found[1] == "converge" or exists(mention.code) or mention.code in file_names():
+        return
+    first, members = found[1], found[2].removeprefix(".").split(".")
+    if first in ("kopf", "settings"):
+        value: object = kopf if first == "kopf" else kopf.OperatorSettings()
+        for member in members:
+            if not hasattr(value, member):
+                yield mention, f"kopf has no {first}.{member}", dir(value)
+                return
+            value = getattr(value, member)
+    else:
+        for member in members:
+            if member not in words() | toml_keys():
+                yield mention, f"nothing has a member {member}", words()
+
+
 def unknown_link(text: Text) -> Iterator[Finding]:
     """A relative link in a file that isn't a page of the site; of pages, test_navigation.py follows every link."""
     if text.file.endswith(".md") and not text.file.startswith("docs/"):
-        for found in re.finditer(r"\]\((?!https?:|#)([^)#]+)", text.prose):
-            if not (ROOT / text.file).parent.joinpath(found[1]).exists():
-                yield Mention(text.file, text.line_of(found.start()), found[1]), f"there is no {found[1]}", tracked()
+        for found in re.finditer(r"\]\((?!https?:|#)([^)#]+)(?:#([\w-]+))?", text.prose):
+            page = (ROOT / text.file).parent.joinpath(found[1])
+            mention = Mention(text.file, text.line_of(found.start()), found[1])
+            if not page.exists():
+                yield mention, f"there is no {found[1]}", tracked()
+            elif found[2] and found[2] not in headings(page.read_text()):
+                yield mention, f"{page.name} has no heading #{found[2]}", headings(page.read_text())
 
 
 def unknown_check(mention: Mention) -> Iterator[Finding]:
@@ -290,12 +386,22 @@ def unknown_check(mention: Mention) -> Iterator[Finding]:
 
 def unknown_in_prose(text: Text) -> Iterator[Finding]:
     """Check numbers without backticks, and links to a lesson's anchors."""
-    for found in re.finditer(r"\b[Cc]hecks? (\d\d\.\d{1,2})\b", text.prose):
-        yield from unknown_lab(Mention(text.file, text.line_of(found.start()), found[0]), found[1])
+    for found in re.finditer(r"\b[Cc]hecks? \d\d\.\d{1,2}\b(?:(?:, | and | or )\d\d\.\d{1,2}\b)*", text.prose):
+        for number in CHECK.finditer(found[0]):
+            yield from unknown_lab(Mention(text.file, text.line_of(found.start()), found[0]), number[0])
+    for found in re.finditer(r"\b[Ll]essons? (\d\d)\b", text.prose):
+        if not list((ROOT / "docs" / "lessons").glob(f"{found[1]}_*.md")):
+            yield Mention(text.file, text.line_of(found.start()), found[0]), f"there is no lesson {found[1]}", []
     own = re.match(r"(?:docs/lessons|labs|solutions)/(\d\d)_", text.file)
     if own and own[1] != "00":
-        for found in re.finditer(r"\b[Cc]heck (\d{1,2})\b(?!\.\d)", text.prose):
-            yield from unknown_lab(Mention(text.file, text.line_of(found.start()), found[0]), f"{own[1]}.{found[1]}")
+        todos = "".join(file.read_text() for file in (ROOT / "labs").glob(f"{own[1]}_*/*"))
+        for found in re.finditer(rf"\b([Cc]heck|TODO)s? \d{{1,2}}\b(?!\.\d){COUNTED}", text.prose):
+            mention = Mention(text.file, text.line_of(found.start()), found[0])
+            for number in re.findall(r"\d+", found[0]):
+                if found[1] != "TODO":
+                    yield from unknown_lab(mention, f"{own[1]}.{number}")
+                elif not re.search(rf"TODO {number}\b", todos):
+                    yield mention, f"lab {own[1]} has no TODO {number}", []
     for found in re.finditer(r"(?:docs/)?lessons/(\d\d_\w+)\.md(?:#([\w-]+))?", text.content):
         mention = Mention(text.file, text.line_of(found.start()), found[0])
         page = ROOT / "docs" / "lessons" / f"{found[1]}.md"
@@ -310,6 +416,7 @@ RULES: tuple[Callable[[Mention], Iterator[Finding]], ...] = (
     unknown_variable,
     unknown_path,
     unknown_name,
+    unknown_member,
     unknown_check,
 )
 
@@ -358,6 +465,20 @@ def test_everything_that_a_text_names_exists() -> None:
         ("Check 77 asks", "there is no lab or check 06.77"),
         ("[x](../lessons/06_idempotency.md#nowhere)", "has no heading #nowhere"),
         ("`beeside = [...]`", "no TOML file of the course has a key beeside"),
+        ("`operator.setle()` waits", "nothing has a member setle"),
+        ("`ensure_ownd` looks first", "nothing is called ensure_ownd"),
+        ("`kopf.warm` posts", "kopf has no kopf.warm"),
+        ("`settings.watchin` has it", "kopf has no settings.watchin"),
+        ("`python -m benchmarkz queue`", "there is no module benchmarkz"),
+        ("checks 9 and 77 want it", "there is no lab or check 06.77"),
+        ("Checks 07.5 and 07.77", "there is no lab or check 07.77"),
+        ("TODO 1 and 77", "lab 06 has no TODO 77"),
+        ("lesson 77 does", "there is no lesson 77"),
+        ("`converge chaos 15 --attack old-cahce`", "--attack of converge chaos doesn't take old-cahce"),
+        ("`converge up --provider kidn`", "--provider of converge up doesn't take kidn"),
+        ("`converge grade x --format gradscope`", "--format of converge grade doesn't take gradscope"),
+        ("`make recorded NAME=06_idempotency.nope`", "nothing is recorded as 06_idempotency.nope"),
+        ("`make go-labs LAB=13`", "there is no operator in Go for lab 13"),
     ],
 )
 def test_a_wrong_name_is_noticed(wrong: str, says: str) -> None:

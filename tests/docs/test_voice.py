@@ -23,6 +23,9 @@ def test_no_text_has_a_habit_that_we_dropped() -> None:
         "A jail for those that nobody trusts",
         "Events tell of it.",
         "Each result as it is there.",
+        "It allows to compare.",
+        "They belong into one object.",
+        "It will stop to work.",
     ],
 )
 def test_a_habit_is_noticed(line: str) -> None:

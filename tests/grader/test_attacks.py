@@ -5,13 +5,17 @@ with five bugs of lab 15, and its solution. Hypothesis' walks and their shorteni
 """
 
 import random
+from types import SimpleNamespace
 
 import pytest
 
 from converge.grader.checks.oracles import wrong_webapp
 from converge.grader.checks.webapps import CHILDREN
 from converge.grader.session.testbed import lab_testbed
+from converge.recorder import RecordedEvent
+from converge.recorder.recording import Recording
 from converge.testing import attacks
+from converge.testing.attacks import at_rest
 from converge.testing.attacks import spec_walks as walks
 from converge.testing.verdicts.failure import Failure
 from converge.testing.waits.waiting import eventually
@@ -39,6 +43,13 @@ def on(cluster):
     yield scene
     for each in scenes:
         each.close()
+
+
+@pytest.mark.parametrize(("version", "seen"), [("99", False), ("100", True), ("101", True)])
+def test_an_event_from_before_a_touch_is_not_the_touch(version, seen):
+    event = RecordedEvent(1.0, 1, "MODIFIED", "webapps", "here", "shop", version)
+    operator, app = SimpleNamespace(recorder=Recording(events=[event])), SimpleNamespace(kind="WebApp", name="shop")
+    assert at_rest._has_seen(operator, app, mark=0.5, version="100") is seen
 
 
 def running(scene, **spec):

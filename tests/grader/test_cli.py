@@ -242,3 +242,10 @@ def test_every_command_has_an_example():
 def test_the_list_is_the_manifest():
     rows = json.loads(converge("list", "--json").stdout)
     assert [row["lab"] for row in rows] == [lab.slug for lab in courses.load().labs]
+
+
+def test_version_says_what_a_report_needs():
+    said = dict(line.split(maxsplit=1) for line in converge("version").stdout.splitlines())
+    assert list(said) == ["Converge", "Kubernetes", "Python"]
+    assert re.fullmatch(r"\d+\.\d+\.\d+", said["Kubernetes"])
+    assert sys.executable in said["Python"]

@@ -1,4 +1,4 @@
-"""A submission that always fails in the same way is told so once, soon, and with the reason."""
+"""A submission that always fails in the same way hears it once, soon, and with the reason."""
 
 import os
 import re
@@ -81,7 +81,7 @@ def test_an_error_that_is_swallowed_is_still_told_in_the_servers_words(grade):
     told = explain_check(result.checks[0])
     assert "CREATE deployments/" in told
     assert re.search(r"→ 4\d\d .*cannot unmarshal number", told)
-    assert "404" not in told, "a look before a create is no news"
+    assert "404" not in told, "a look before a create isn't news"
 
 
 def test_what_is_half_done_gets_its_chance_in_every_check(grade):

@@ -1,4 +1,4 @@
-"""An operator that does not come up, ends, or reaches a TODO is told as such."""
+"""An operator that does not come up, ends, or reaches a TODO is reported as such."""
 
 import pytest
 

@@ -576,7 +576,7 @@ def test_a_deletion_while_away_is_seen(followed, namespace, recorder):
         [followed.told.count(name) for name in differences],
         [1] * len(differences),
         when=f"{when}; calls of a handler for each of these four",
-        hint="Tell each difference once.",
+        hint="Call tell() once for each difference.",
     )
 
 

@@ -160,7 +160,7 @@ def test_changed_while_it_was_down(operator, namespace):
         within=SOON,
         hint="No one was there to see the change. What does the operator remember, and since when?",
     )
-    attacks.zero_writes_at_rest(operator, app, hint="The fix costs too much: nothing has changed.")
+    attacks.zero_writes_at_rest(operator, app, hint="The fix writes too much: nothing has changed here.")
 
 
 @check(points=2, section="events-that-nobody-saw", incident="instaclustr/cassandra-operator#410", timeout=60)

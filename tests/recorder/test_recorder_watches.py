@@ -172,7 +172,7 @@ def test_a_bookmark_reaches_the_watches_that_asked_for_one(recorder: Recorder, o
         assert event["type"] == "BOOKMARK"
         event = asked.next() or {}
     assert (event["type"], event["object"]["kind"]) == ("BOOKMARK", "ConfigMap")
-    assert recorder.delivered("ConfigMap") == [], "a bookmark is no event about an object"
+    assert recorder.delivered("ConfigMap") == [], "a bookmark isn't an event about an object"
 
 
 def test_a_watch_that_asked_for_none_gets_no_bookmark(

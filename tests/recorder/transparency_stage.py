@@ -85,7 +85,7 @@ class Sides:
         found = [each for kind in KINDS for each in self.admin.list(*kind, side.namespace)]
         for each in found:
             # A controller appends each condition that has changed, so their order says which changed last: a race of
-            # the Deployment controller with whoever scales, seen without a recorder too.
+            # the Deployment controller with anyone who scales, seen without a recorder too.
             each.get("status", {}).get("conditions", []).sort(key=lambda condition: condition["type"])
         return sorted(side.plain(repr(_without_chance(each))) for each in found)
 

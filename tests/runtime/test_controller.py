@@ -29,7 +29,7 @@ KEY = Request("default", "web")
 
 
 class Recorded:
-    """A reconciler that keeps a diary and answers as it is told."""
+    """A reconciler that keeps a diary and answers as the test says."""
 
     def __init__(self, answer=lambda request, call: None):
         self.answer = answer
@@ -177,7 +177,7 @@ def test_log_records_of_the_reconciler_carry_the_key(run):
     handler = logging.Handler()
     handler.addFilter(_add_request)
     handler.emit = lambda record: seen.append((record.controller, record.key, record.getMessage()))
-    logger = logging.getLogger("somebody.elses")
+    logger = logging.getLogger("someone.elses")
     logger.addHandler(handler)
     controller = run(Recorded(lambda request, call: logger.warning("hello")), name="web")
     controller.queue.add(KEY)
@@ -236,7 +236,7 @@ def test_stopping_wakes_waiting_workers_and_lets_the_work_in_hand_end():
     controller.queue.add(Request("default", "other"))
     assert entered.wait(10)
     controller.stop()
-    assert not controller.join(0.1), "somebody is still at work"
+    assert not controller.join(0.1), "someone is still at work"
     assert KEY in controller.busy
     leave.set()
     assert controller.join(5)

@@ -19,9 +19,9 @@ def remarks(admin, about):
 
 
 def test_an_event_says_what_happened_to_which_object(client, admin, about):
-    EventRecorder(client, "the-operator").event(about, "NameTaken", "somebody was here", type="Warning")
+    EventRecorder(client, "the-operator").event(about, "NameTaken", "someone was here", type="Warning")
     (event,) = remarks(admin, about)
-    assert (event["type"], event["reason"], event["message"]) == ("Warning", "NameTaken", "somebody was here")
+    assert (event["type"], event["reason"], event["message"]) == ("Warning", "NameTaken", "someone was here")
     assert event["involvedObject"]["kind"] == "ConfigMap"
     assert event["source"]["component"] == "the-operator"
 

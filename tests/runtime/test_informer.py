@@ -84,7 +84,7 @@ def test_a_cut_watch_goes_on_from_where_it_was(follow, admin, recorder, namespac
         admin.create(config_map(name, namespace))
         assert eventually(lambda name=name: name in names(informer), within=10)
     assert informer.lists == 1, "nothing was listed again"
-    assert [name for name, kind in informer.changes] == ["a", "b", "c", "d"], "nobody was told twice"
+    assert [name for name, kind in informer.changes] == ["a", "b", "c", "d"], "nobody heard of it twice"
 
 
 def test_410_lists_again_and_sees_what_was_deleted_meanwhile(follow, admin, recorder, namespace):
@@ -261,7 +261,7 @@ def test_what_was_just_written_can_be_read_before_the_watch_brings_it(follow, ad
     assert informer.get("a", namespace)["data"] == {"x": "1"}
     assert names(informer) == ["a"]
     assert len(informer.index("namespace", namespace)) == 1
-    assert informer.changes == [], "handlers are told by the watch"
+    assert informer.changes == [], "the watch calls the handlers"
     informer.remember(admin.patch("v1", "ConfigMap", "a", namespace, {"data": {"x": "2"}}))
     informer.remember(written)  # an older one changes nothing
     assert informer.get("a", namespace)["data"] == {"x": "2"}

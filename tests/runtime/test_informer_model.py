@@ -18,7 +18,7 @@ def test_whatever_happens_the_cache_and_the_handlers_end_up_with_what_the_server
     admin, client, recorder, namespace
 ):
     class World(RuleBasedStateMachine):
-        """The model is a dict. Handlers replay what they are told into a second one."""
+        """The model is a dict. Handlers replay what they hear into a second one."""
 
         def __init__(self):
             super().__init__()

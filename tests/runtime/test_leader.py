@@ -16,7 +16,7 @@ QUICK = {"lease_duration": 2.0, "renew_deadline": 1.2, "retry_period": 0.2}
 
 @pytest.fixture
 def elect(client, namespace):
-    """Take part in an election; whoever takes part leaves at the end."""
+    """Take part in an election; all of them leave at the end."""
     made = []
 
     def make(identity, client=client, **options):

@@ -40,7 +40,7 @@ def live(admin, wanted):
 
 
 def change(admin, live, body):
-    """Somebody else's patch."""
+    """Someone else's patch."""
     metadata = live["metadata"]
     return admin.patch("apps/v1", "Deployment", metadata["name"], metadata["namespace"], body, type="strategic")
 
@@ -91,10 +91,10 @@ def test_what_is_no_longer_applied_is_no_longer_ours(admin, live, wanted):
 
 
 def test_an_object_that_was_never_applied_has_nothing_of_ours(admin, live):
-    assert applied_fields(live, "somebody-else") == {}
+    assert applied_fields(live, "someone-else") == {}
     made = admin.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"generateName": "runtime-"}})
     admin.delete("v1", "Namespace", made["metadata"]["name"])
-    assert applied_fields(made, "converge-runtime") == {}, "an update is no apply, even under the same name"
+    assert applied_fields(made, "converge-runtime") == {}, "an update isn't an apply, even under the same name"
 
 
 def test_objects_without_a_namespace(admin):

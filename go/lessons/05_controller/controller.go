@@ -31,7 +31,8 @@ func (c *Controller) Run(ctx context.Context, workers int) error {
 	var running sync.WaitGroup
 	for range workers {
 		running.Go(func() {
-			for c.processNextItem(ctx) {
+			// Nothing new after the end of ctx, and the pass in hand isn't cut short.
+			for ctx.Err() == nil && c.processNextItem(context.WithoutCancel(ctx)) {
 			}
 		})
 	}

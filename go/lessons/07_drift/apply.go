@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"reflect"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -90,7 +91,7 @@ func Ensure[Live client.Object, Wanted runtime.ApplyConfiguration](
 	if err != nil || equality.Semantic.DeepEqual(ours, wanted) {
 		return err
 	}
-	// Force: what we own is ours again, whoever changed it.
+	// Force: what we own is ours again, no matter who changed it.
 	if err := c.Apply(ctx, wanted, client.FieldOwner(FieldManager), client.ForceOwnership); err != nil {
 		return err
 	}
@@ -98,6 +99,7 @@ func Ensure[Live client.Object, Wanted runtime.ApplyConfiguration](
 	if err != nil {
 		return err
 	}
+	reflect.ValueOf(live).Elem().SetZero() // Unmarshal keeps what the answer leaves out, such as a count that is 0
 	return json.Unmarshal(answer, live)
 }
 

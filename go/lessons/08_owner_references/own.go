@@ -72,16 +72,22 @@ func EnsureOwned(ctx context.Context, c client.Client, app *v1.WebApp) (*appsv1.
 	name := metav1.ObjectMeta{Name: app.Name, Namespace: app.Namespace}
 	deployment, service := &appsv1.Deployment{ObjectMeta: name}, &corev1.Service{ObjectMeta: name}
 
-	taken := Read(ctx, c, app, deployment)
-	if taken == nil {
+	first := Read(ctx, c, app, deployment)
+	if first == nil {
 		wanted := drift.Deployment(app).WithOwnerReferences(Reference("WebApp", app))
-		taken = drift.EnsureDeployment(ctx, c, deployment, wanted)
+		first = drift.EnsureDeployment(ctx, c, deployment, wanted)
 	}
-	if err := Read(ctx, c, app, service); err != nil {
-		return deployment, errors.Join(taken, err)
+	second := Read(ctx, c, app, service)
+	if second == nil {
+		wanted := drift.Service(app).WithOwnerReferences(Reference("WebApp", app))
+		second = drift.EnsureService(ctx, c, service, wanted)
 	}
-	wanted := drift.Service(app).WithOwnerReferences(Reference("WebApp", app))
-	return deployment, errors.Join(taken, drift.EnsureService(ctx, c, service, wanted))
+	for _, err := range []error{first, second} {
+		if taken := (NameTaken)(""); err != nil && !errors.As(err, &taken) {
+			return deployment, err // a failure is tried again soon, and a taken name only after a while
+		}
+	}
+	return deployment, errors.Join(first, second)
 }
 
 // Read reads a child, if it exists, and says NameTaken if it isn't ours. One whose reference was removed we know by the

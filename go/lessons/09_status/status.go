@@ -40,7 +40,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	deployment, err := owner.EnsureOwned(ctx, r.Client, app)
 	if taken := (owner.NameTaken)(""); errors.As(err, &taken) {
 		Blocked(app, "NameTaken", taken.Error())
-		return ctrl.Result{RequeueAfter: 30 * time.Second}, r.tell(ctx, before, app)
+		if err := r.tell(ctx, before, app); err != nil {
+			return ctrl.Result{}, err // one answer, not two: next to an error a delay is ignored
+		}
+		return ctrl.Result{RequeueAfter: 30 * time.Second}, nil
 	}
 	if err != nil {
 		return ctrl.Result{}, err

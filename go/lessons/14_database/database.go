@@ -68,8 +68,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	set, refused, err := r.serve(ctx, database)
 	if taken := (owner.NameTaken)(""); errors.As(err, &taken) {
 		blocked(database, taken.Error())
-		// We may get no event when it goes: it isn't ours.
-		return ctrl.Result{RequeueAfter: 2 * time.Second}, status.Report(ctx, r.Client, before, database)
+		if err := status.Report(ctx, r.Client, before, database); err != nil {
+			return ctrl.Result{}, err
+		}
+		return ctrl.Result{RequeueAfter: 2 * time.Second}, nil // we may get no event when it goes: it isn't ours
 	}
 	if err != nil {
 		return ctrl.Result{}, err

@@ -86,7 +86,7 @@ func run(ctx context.Context) error {
 	return manager.Start(ctx) // blocks until SIGTERM, or returns an error when the Lease is lost
 }
 
-// readiness answers whether every cache has been filled. Leading is no part of it.
+// readiness answers whether every cache has been filled. It doesn't ask who leads.
 type readiness struct{ informers []cache.Informer }
 
 func (r *readiness) handler() http.Handler {

@@ -19,7 +19,7 @@ class Stopped(BaseException):
 
 
 class ParallelWork(Generic[T, R]):
-    """Runs pieces of work in their order, so many at once."""
+    """Runs pieces of work in their order, a given number at once."""
 
     def __init__(
         self, work: Sequence[T], run: Callable[[T], R], lanes: int, ready: Callable[[T], bool] = lambda piece: True
@@ -37,7 +37,7 @@ class ParallelWork(Generic[T, R]):
             each.start()
 
     def results(self) -> Iterator[R]:
-        """What comes of each, as it's there."""
+        """The result of each, as soon as it's known."""
         try:
             for _ in range(self._expected):
                 result = self._result()

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from converge.cluster import Cluster
     from converge.runtime import Client
 
-ASKS_INSIDE = "it can't be told: it keeps trying to reach what runs inside its Pods, and here nothing does"
+ASKS_INSIDE = "no verdict: it keeps trying to reach what runs inside its Pods, and nothing runs there"
 NOT_KEPT_AT_ITS_END = "the object comes to an end, and nobody expects it to be kept as its spec says afterwards"
 MOST_EDITS = 12
 Unsure = tuple[Outcome, Finding]
@@ -379,7 +379,7 @@ def followed(edits: Sequence[SpecEdit], row: Row) -> list[SpecEdit]:
 
 
 def retract(finding: Finding, row: Row) -> None:
-    """This case, and no clean run, needs an answer from inside a Pod: whether the operator is right can't be told."""
+    """This case, unlike a clean run, needs an answer from inside a Pod, so there is no verdict on the operator."""
     row.findings.remove(finding)
     row.answers.append((finding.id, ASKS_INSIDE))
     for file in (finding.replay, finding.timeline):

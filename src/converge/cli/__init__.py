@@ -44,5 +44,5 @@ def main() -> None:
         print(f"converge: {explained or disk.sentence(error)}", file=sys.stderr)
         sys.exit(3 if explained else disk.exit_status(error))
     except KeyboardInterrupt:
-        print("\nconverge: interrupted; type the same again to go on", file=sys.stderr)
+        print("\nconverge: interrupted; run the same command again to continue", file=sys.stderr)
         sys.exit(130)

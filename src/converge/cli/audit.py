@@ -220,7 +220,7 @@ def show_end(report: Report) -> None:
         console.print(f"\nFor one {report.kind} it makes: {makes}.", markup=False, soft_wrap=True)
         if learned.ends:
             console.print(
-                "It comes to an end: counters and conditions that aren't true are not compared.", markup=False
+                "It runs to completion: counters, and conditions that aren't true, are not compared.", markup=False
             )
         if learned.mask.paths or learned.random_names:
             console.print("Different in each clean run, and so not compared:", markup=False)

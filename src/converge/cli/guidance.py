@@ -110,7 +110,7 @@ def skeleton_of(lab: Lab, path: Path) -> str:
 
 
 def show_diff(old: Path, new: Path, old_name: str, new_name: str) -> None:
-    """The difference of two files, in colour on a terminal."""
+    """The difference of two files, in color on a terminal."""
     from rich.text import Text
 
     colours = {"+": "green", "-": "red", "@": "cyan"}

@@ -42,7 +42,7 @@ def register(app: typer.Typer) -> None:
 
 
 def friendly(command: Command) -> Command:
-    """Tell what is wrong with the course's files or with a name in one line, not in a traceback."""
+    """Say in one line, not in a traceback, what is wrong with the course's files or with a name."""
 
     @functools.wraps(command)
     def run(*args: Any, **kwargs: Any) -> None:

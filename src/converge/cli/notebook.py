@@ -37,7 +37,7 @@ def notebook(
     kernel.install()
     with progress() as say:
         there = cluster.ensure(say)
-    console.print(f"{chosen.notebook.name} on the {there.provider} cluster; end it with Ctrl-C, twice")
+    console.print(f"{chosen.notebook.name} on the {there.provider} cluster; press Ctrl-C twice to end it")
     sys.stdout.flush()
     command = [sys.executable, "-m", "jupyterlab", str(chosen.notebook), f"--ServerApp.root_dir={chosen.root}"]
     if not browser:

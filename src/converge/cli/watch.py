@@ -30,7 +30,7 @@ def watch(
     chosen = job.lab
     system = file_system(chosen.skeleton)
     if not has_events(system) and not poll:
-        console.print(f"[yellow]Changes on a {system} file system are not announced; looking at the file instead.[/]")
+        console.print(f"[yellow]Changes on a {system} file system aren't reported, so this checks the file itself.[/]")
         poll = True
     try:
         for _ in changes(chosen.skeleton, poll, also=chosen.extra_files):

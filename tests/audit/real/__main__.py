@@ -67,7 +67,7 @@ class Program:
 
     @property
     def _go(self) -> dict[str, str]:
-        """Old modules need an old Go, which comes from the registry, too."""
+        """Old modules need an old Go, which also comes from the registry."""
         return {**os.environ, "GOFLAGS": "-mod=readonly", "GOTOOLCHAIN": self.operator.get("toolchain", "auto")}
 
     def fetch(self) -> None:

@@ -1,4 +1,4 @@
-// With the version no addition is lost; without it one may be, and nobody is told.
+// With the version no addition is lost; without it one may be, and nobody hears of it.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { check, lost, read, start, write } from "../../../docs/assets/figures/conflict.logic.mjs";

@@ -9,14 +9,14 @@ test("while every event arrives both have what is wanted", () => {
   assert.deepEqual(seen(change(change(start(), 1), 1)), { wanted: 5, edge: 5, level: 5 });
 });
 
-test("a lost event leaves edge wrong for good; the next event mends level", () => {
+test("a lost event leaves edge wrong for good; the next event repairs level", () => {
   let state = change(choose(start(), "lost"), 1);
   assert.deepEqual(seen(state), { wanted: 4, edge: 3, level: 3 });
   state = change(choose(state, "arrives"), 1);
   assert.deepEqual(seen(state), { wanted: 5, edge: 4, level: 5 });
 });
 
-test("a resync mends level and not edge", () => {
+test("a resync repairs level and not edge", () => {
   assert.deepEqual(seen(resync(change(choose(start(), "lost"), -1))), { wanted: 2, edge: 3, level: 2 });
 });
 

@@ -43,7 +43,7 @@ class Pass:
         try:
             return self.client.replace(there)
         except Conflict:
-            return there  # somebody was faster; the next pass looks again
+            return there  # someone was faster; the next pass looks again
 
 
 def setup(manager: Manager) -> None:

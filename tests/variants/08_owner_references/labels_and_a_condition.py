@@ -66,7 +66,7 @@ class Reconciler:
         conditions = webapp.get("status", {}).get("conditions", [])
         before = next((each for each in conditions if each["type"] == "NameTaken"), None)
         after = {"type": "NameTaken", "status": str(bool(taken)), "reason": "AsFound"}
-        after["message"] = f"names that somebody else has: {', '.join(taken) or 'none'}"
+        after["message"] = f"names that someone else has: {', '.join(taken) or 'none'}"
         if (before and before["message"] == after["message"]) or (not before and not taken):
             return
         after["lastTransitionTime"] = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,7 +1,7 @@
 """Server-side apply by two field managers, one of them for the reference alone; the owner's uid is in an annotation.
 
-Children are watched by their name, whoever owns them, so a name that becomes free is noticed at once. A name that is
-taken is an error: an Event of the newer kind, and a retry with growing pauses.
+Children are watched by their name, no matter who owns them, so a name that becomes free is noticed at once. A name that
+is taken is an error: an Event of the newer kind, and a retry with growing pauses.
 """
 
 from datetime import UTC, datetime

@@ -47,7 +47,7 @@ class Reporter:
         taken = [each["kind"] for each in (deployment, service) if each and not is_controlled_by(each, webapp)]
         if taken:
             answers = {"Available": "False", "Progressing": "False", "Degraded": "True"}
-            message = f"somebody else has the name {request.name} for: {', '.join(taken)}"
+            message = f"someone else has the name {request.name} for: {', '.join(taken)}"
             status.pop("availableReplicas", None)
         elif deployment is None or service is None:
             return None  # it will be made, and that is an event

@@ -1,6 +1,6 @@
 """A merge patch of the whole status, others' conditions included, with the version that was read.
 
-Whoever was faster makes it a conflict, and the next pass starts from what is there then.
+If someone was faster, that is a conflict, and the next pass starts from what is there then.
 """
 
 import copy

@@ -51,7 +51,7 @@ class Patcher:
             except NotFound:
                 return
             except Invalid:  # what a failed test is answered with
-                time.sleep(0.01 * 2**attempt)  # the others write, too: let them through, as client-go does
+                time.sleep(0.01 * 2**attempt)  # the others also write: let them through, as client-go does
         raise RuntimeError(f"{request} is changed by others all the time")
 
 

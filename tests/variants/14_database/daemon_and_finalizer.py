@@ -32,7 +32,7 @@ def settled(client, wanted):
 def must_be_ours(wanted, live):
     (owner,) = wanted["metadata"]["ownerReferences"]
     if owner["uid"] not in [each["uid"] for each in live["metadata"].get("ownerReferences", [])]:
-        raise NameTaken(f"{wanted['kind']} {wanted['metadata']['name']} is somebody else's")
+        raise NameTaken(f"{wanted['kind']} {wanted['metadata']['name']} is someone else's")
 
 
 def stateful_set(database):
@@ -104,7 +104,7 @@ def look(client, name, namespace):
         return
     trouble, live = "", {"status": {}, "spec": {"replicas": -1}, "metadata": {"generation": -1}}
     if not password(client, database):
-        trouble = f"Secret {name}-credentials is somebody else's"
+        trouble = f"Secret {name}-credentials is someone else's"
     else:
         owner = {"ownerReferences": [owner_reference(database)]}
         try:

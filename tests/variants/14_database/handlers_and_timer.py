@@ -53,7 +53,7 @@ class Pass:
             try:
                 return self.client.create(wanted)
             except AlreadyExists:
-                raise kopf.TemporaryError("somebody was faster", delay=1) from None
+                raise kopf.TemporaryError("someone was faster", delay=1) from None
         if not self.mine(live):
             raise TakenError(f"{wanted['kind']} {wanted['metadata']['name']} is not ours")
         if "spec" in wanted:

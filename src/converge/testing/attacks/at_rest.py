@@ -56,9 +56,10 @@ def no_writes_left_alone(operator: Operator, app: CustomResource, *, seconds: fl
 
 
 def _has_seen(operator: Operator, app: CustomResource, mark: float, version: str) -> bool:
-    """Whether the operator heard of the touch: by an event of a watch, or by a list or get of its own."""
+    """Whether the operator heard of the touch: by an event of it or a later one, or by a list or get of its own."""
     since = operator.recorder.since(mark)
-    return bool(since.delivered(app.kind, name=app.name)) or any(
+    heard = [int(event.resource_version or 0) for event in since.delivered(app.kind, name=app.name)]
+    return any(each >= int(version) for each in heard) or any(
         read.duration is not None and read.verb in ("list", "get") for read in since.reads(app.kind)
     )
 

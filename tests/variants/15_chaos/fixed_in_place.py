@@ -1,4 +1,4 @@
-"""The lab with each of its five bugs mended where it is: caches, patches by replace, and a memory in an annotation."""
+"""The lab with each of its five bugs fixed where it is: caches, patches by replace, and a memory in an annotation."""
 
 import copy
 import json
