@@ -578,6 +578,16 @@ def test_a_deletion_while_away_is_seen(followed, namespace, recorder):
         when=f"{when}; calls of a handler for each of these four",
         hint="Call tell() once for each difference.",
     )
+    expired = recorder.fail(watches(KIND), status=503, times=None)
+    recorder.end_watches(KIND)
+    for app in (changed, labelled, same, new):
+        app.delete()
+    recorder.fail(watches(KIND), status=410, times=1)
+    expired.remove()
+    followed.shows(
+        when="the last WebApps were deleted while no watch was open, and then came 410",
+        hint="An empty list is an answer like any other: nothing is there, so nothing is in the cache.",
+    )
 
 
 @check(points=2, section="keys-not-events")
@@ -649,6 +659,7 @@ def test_failures_are_spaced(lab, kubeconfig, namespace, recorder):
     for what, match, status in (
         ("list", reads(KIND), 500),
         ("watch", watches(KIND), 410),
+        ("watch", watches(KIND), 403),
         ("watch", watches(KIND), 503),
     ):
         followed = Followed(lab, kubeconfig, namespace, recorder)
@@ -682,11 +693,11 @@ def test_failures_are_spaced(lab, kubeconfig, namespace, recorder):
                 got=f"{len(refused.fired)} attempts in {refused.fired[-1].time - refused.fired[0].time:.2f} s",
                 hint="After every error, 410 included: `stopping.wait(seconds)` is a pause that stop() can end.",
             )
-        if status == 503:
+        if what == "watch" and status != 410:
             expect(
                 len(followed.lists()) - listed,
                 0,
-                when="the watch was cut, and every other one was answered 503",
+                when=f"the watch was cut, and every other one was answered {status}",
                 expected="no list",
                 hint="Only Gone makes the version useless. After any other error, watch from where you were.",
             )

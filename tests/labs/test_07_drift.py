@@ -233,6 +233,14 @@ def test_at_rest_nothing_is_written(operator, namespace):
         hint="Compare the fields that you want with the same fields of what is there. The server adds defaults, so the "
         "whole specs are never equal; and an apply or a PUT that changes nothing is still a write.",
     )
+    app.edit(autoscaled=True)
+    attacks.zero_writes_at_rest(
+        operator,
+        app,
+        restart=False,
+        hint="The WebApp is autoscaled by now, and no autoscaler has scaled yet, so you keep the number that is there. "
+        "Add it to what you want before you compare.",
+    )
     deleted_without_retries(operator, app, hint="As in lesson 06: catch NotFound for the WebApp, and return.")
 
 
@@ -415,6 +423,8 @@ def test_a_renumbered_port_is_fixed(operator, namespace):
     """A port of the Service that is renumbered by hand gets its number back, and no other port stays."""
     app = running(operator, namespace)
     before = uid_of(app, "Service")
+    mark = {"labels": {"mesh.example/exported": "true"}, "annotations": {"cost.example/centre": namespace.new_name()}}
+    namespace.patch("Service", app.name, {"metadata": mark, "spec": BESIDE_OURS["Service"]})
     body = [{"op": "replace", "path": "/spec/ports/0/port", "value": another_port(app)}]
     namespace.patch("Service", app.name, body, type="json")
     hint = (
@@ -429,6 +439,14 @@ def test_a_renumbered_port_is_fixed(operator, namespace):
         before,
         when="the port of the Service was renumbered by hand; its uid before and after it was fixed",
         hint="A Service that is deleted and created again has another address, and what others wrote on it is gone.",
+    )
+    service = service_of(app)
+    expect(
+        absent({"metadata": mark, "spec": BESIDE_OURS["Service"]}, service),
+        set(),
+        when="another writer had put a label, an annotation and fields of its own on the Service, and its port was "
+        "renumbered by hand and fixed; what was gone afterwards",
+        hint="Write the list of ports, and nothing else: a PUT of what you built sets all other fields to nothing.",
     )
 
 

@@ -159,6 +159,8 @@ def test_conditions_of_a_webapp_that_runs(operator, namespace):
         hint="These are three questions, and each has its own answer: is it there, is it on its way, has it failed?",
     )
     of_this_generation(app, when="a WebApp was created, and its Pods came up")
+    app.edit(autoscaled=True)
+    of_this_generation(app, when="then autoscaled was switched on, which changes nothing that a condition says")
     namespace.patch("Deployment", app.name, {"spec": {"minReadySeconds": 20}})
     app.edit(image=namespace.images.web[1])
     eventually(

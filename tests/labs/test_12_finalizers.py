@@ -615,7 +615,7 @@ def test_records_of_others_are_left_alone(operator, namespace, outside):
         has_gone(app, when=f"{app}, which never had a record, was deleted", hint="There's nothing to remove.")
     got = [record_owner(outside, each) for each in (host, theirs, by_hand)]
     expect(got, want, when="these three WebApps were deleted again; the owners of the records", hint=hint)
-    outside.records[host] = {"owner": "someone else"}
+    outside.records[host] = {"owner": "someone else", "before": mine.uid}
     mine.delete()
     has_gone(mine, when="someone else took over a WebApp's host, and the WebApp was deleted", hint="Nothing is yours.")
     expect(

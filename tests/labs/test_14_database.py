@@ -253,6 +253,10 @@ def test_the_status_says_what_is_there(operator, namespace):
     stuck = namespace.database(replicas=1, storage={"size": "1Gi", "class": "no-such-class"})
     hint = "Look at the StatefulSet's status: until its servers are ready, Available is False and Progressing is True."
     reports(stuck, when=f"{stuck} has no volume", hint=hint, Available="False", Progressing="True")
+    eventually(lambda: stateful_set_of(stuck)["status"].get("updatedReplicas") == 1, within=start_time(stuck))
+    quiet(operator)
+    when = f"the server of {stuck} was there and up to date, and had no volume, so it wasn't ready"
+    reports(stuck, when=when, hint=hint, Available="False", Progressing="True")
     db = serving(operator, namespace, replicas=2)
     expect(
         db.status.get("readyReplicas"), 2, when="both servers were ready", hint="readyReplicas is the StatefulSet's."

@@ -216,6 +216,26 @@ def test_what_is_taken_out_of_the_spec_goes(operator, namespace):
             change=lambda value=value: app.edit(labels={"keep": value}),
             hint="Remove what you have put there, and only that.",
         )
+    scaled_to = app.spec["replicas"] + 2
+    app.edit(autoscaled=True)
+    operator.settle()
+    namespace.patch("Deployment", app.name, {"spec": {"replicas": scaled_to}}, subresource="scale")
+    operator.settle()
+    app.edit(labels={"keep": "e"})
+    eventually(
+        lambda: namespace.get("Deployment", app.name)["metadata"]["labels"].get("keep"),
+        "e",
+        within=SOON,
+        when="an autoscaler had set the number of Pods, and then a label was changed; that label of the Deployment",
+        hint=hint,
+    )
+    operator.settle()
+    expect(
+        namespace.get("Deployment", app.name)["spec"]["replicas"],
+        scaled_to,
+        when=f"autoscaled was switched on, an autoscaler set {scaled_to} replicas, and then a label was changed",
+        hint="`replicas` isn't yours while the WebApp is autoscaled: `desired_children` leaves it out (lesson 07).",
+    )
 
 
 def ahead(history, app):
