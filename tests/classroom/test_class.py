@@ -1,5 +1,6 @@
 """A class with hostile students in it: each earns what its work is worth, and no one else notices."""
 
+import io
 import shutil
 import tempfile
 import zipfile
@@ -185,8 +186,30 @@ def test_a_student_without_work_gets_nothing_and_is_in_the_table(monkeypatch, tm
     assert table[1:] == [f"ada,{lab.points},{lab.points},{lab.points},", f"eve,0,0,{lab.points},"]
 
 
-def test_a_broken_zip_is_that_student_s_problem(tmp_path, lab):
-    (tmp_path / "eve.zip").write_text("not a zip")
+def zipped(lab, text):
+    """The bytes of a zip with the lab's file, and where the packed file begins in them."""
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(lab.file, text)
+    return made.getvalue(), 30 + len(lab.file)
+
+
+def broken_zips(lab):
+    whole, begin = zipped(lab, "x = 1\n" * 2000)
+    utf8 = zipped(lab, "x = 1\n")[0].replace(b"\x00\x00\x08\x00", b"\x00\x08\x08\x00")
+    return {
+        "text": b"not a zip",
+        "damaged": whole[:begin] + b"\xff" * 8 + whole[begin + 8 :],
+        "shortened": whole[:begin] + whole[begin + 20 :],
+        "encrypted": whole.replace(b"PK\x01\x02\x14\x03\x14\x00\x00", b"PK\x01\x02\x14\x03\x14\x00\x01"),
+        "name": utf8.replace(lab.file.encode(), b"\xff" * len(lab.file)),
+    }
+
+
+@pytest.mark.parametrize("how", ["text", "damaged", "shortened", "encrypted", "name"])
+def test_a_broken_zip_is_that_student_s_problem(tmp_path, lab, how):
+    """Each of these is another exception of Python's zipfile."""
+    (tmp_path / "eve.zip").write_bytes(broken_zips(lab)[how])
     [eve] = roster.find([tmp_path])
     assert "can't be read" in eve.copy(lab, tmp_path / "copy")
 
