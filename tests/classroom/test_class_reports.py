@@ -249,6 +249,11 @@ def test_someone_has_to_look_at_what_takes_the_tools_apart(text, name):
     assert look_at(COURSE.find("01"), text) == ""
 
 
+def test_what_is_nested_too_deeply_is_looked_at_and_ends_nothing():
+    """Python runs out of its parser's stack: a MemoryError, in the process that grades the class."""
+    assert "nested too deeply" in look_at(LAB, "-" * 100_000 + "1")
+
+
 # What platforms get: each is run the way its platform runs it, with a `converge` that only says what it was asked.
 
 FAKE = """#!/bin/sh

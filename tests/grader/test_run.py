@@ -80,10 +80,14 @@ def test_a_grading_process_that_hangs_is_ended(tmp_path, monkeypatch):
 def test_a_job_that_cannot_be_parsed_does_not_stop_the_others(tmp_path):
     course = courses.load()
     lab = course.find("03")
+    (tmp_path / "deep").mkdir()
     (tmp_path / lab.file).write_text("def (")
-    broken, well = run(course, [Job(lab, str(tmp_path), lab.checks[:1]), Job(lab, "solutions", lab.checks[:1])])
-    assert (broken.passed, well.passed) == (False, True)
+    (tmp_path / "deep" / lab.file).write_text("-" * 100_000 + "1")
+    against = [str(tmp_path), str(tmp_path / "deep"), "solutions"]
+    broken, deep, well = run(course, [Job(lab, each, lab.checks[:1]) for each in against])
+    assert (broken.passed, deep.passed, well.passed) == (False, False, True)
     assert "line 1" in broken.checks[0].parts["message"]
+    assert "nested too deeply" in deep.checks[0].parts["message"]
 
 
 def test_namespaces_go_when_nobody_waits_any_more(tmp_path, cluster, admin):

@@ -250,4 +250,6 @@ def syntax_error(lab: Lab, against: str) -> dict[str, Any]:
         text = (error.text or "").rstrip()
         arrow = " " * max((error.offset or 1) - 1, 0) + "^"
         return {"message": f"{relative(path)}, line {error.lineno}: {error.msg}", "seen": [f"{text}\n{arrow}"]}
+    except (MemoryError, RecursionError):
+        return {"message": f"{relative(path)} is nested too deeply for Python to read it"}
     return {}
