@@ -1,10 +1,13 @@
 """One pytest for many jobs: each has its own verdicts, and what they used is gone in the end."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from converge.grader import course as courses
 from converge.grader.checks.verdict import Status
 from converge.grader.course.job import Job
+from converge.grader.session import plugin
 from converge.grader.session import run as runs
 from converge.grader.session.run import run
 from converge.runtime import NotFound
@@ -110,3 +113,22 @@ def test_namespaces_go_when_nobody_waits_any_more(tmp_path, cluster, admin):
             assert admin.get("v1", "Namespace", name)["metadata"].get("deletionTimestamp")
         except NotFound:
             pass
+
+
+@pytest.mark.parametrize(
+    ("error", "theirs"),
+    [
+        (TypeError(), True),
+        (OverflowError(), True),
+        (RecursionError(), True),
+        (OSError(), False),
+        (RuntimeError(), False),
+    ],
+)
+def test_a_check_that_stumbles_over_an_untrusted_answer_blames_that(monkeypatch, error, theirs):
+    """Else a submission that answers with 1e999 or a list in a list in a list … would have its grading repeated."""
+    monkeypatch.setattr(plugin, "planned_job", lambda item: SimpleNamespace(jailed=item.jailed))
+    library, operator = ({"lab": object()}, {"operator": object()})
+    assert plugin.is_odd_answer(SimpleNamespace(jailed=True, funcargs=library), error) is theirs
+    assert not plugin.is_odd_answer(SimpleNamespace(jailed=False, funcargs=library), error)
+    assert not plugin.is_odd_answer(SimpleNamespace(jailed=True, funcargs=operator), error)

@@ -179,6 +179,10 @@ def pytest_runtest_makereport(
     return report
 
 
+# What Python says of an answer that isn't what a check was written for: of another type, too large, or too deep.
+ODD_ANSWERS = (TypeError, ValueError, AttributeError, LookupError, ArithmeticError, RecursionError)
+
+
 def is_odd_answer(item: pytest.Item, error: BaseException) -> bool:
     """Whether a check stumbled over what a library lab's submission answered, such as a number in place of a class.
 
@@ -187,7 +191,7 @@ def is_odd_answer(item: pytest.Item, error: BaseException) -> bool:
     """
     job = planned_job(item)
     jailed = job is not None and job.jailed and "lab" in getattr(item, "funcargs", {})
-    return jailed and isinstance(error, TypeError | ValueError | AttributeError | LookupError)
+    return jailed and isinstance(error, ODD_ANSWERS)
 
 
 def draw_timeline(recording: Recording) -> str:
