@@ -162,6 +162,15 @@ def test_a_result_that_blames_the_grader_is_graded_again_but_not_forever(tmp_pat
     assert not grading.pieces(store, [ada], [lab], {})
 
 
+def test_a_result_is_on_the_disk_before_it_has_its_name(monkeypatch, tmp_path, lab):
+    """Else a power cut leaves a file of that name with nothing in it."""
+    store, [ada] = Store(tmp_path / "out"), class_of(tmp_path / "in", lab, "ada")
+    there = []
+    monkeypatch.setattr("os.fsync", lambda descriptor: there.append(store.path("ada", lab).exists()))
+    store.write("ada", lab, grading.refused(Piece(ada, lab), "wrong"))
+    assert there == [False]
+
+
 def test_one_check_can_be_graded_again(monkeypatch, tmp_path, lab):
     found = class_of(tmp_path / "in", lab, "ada")
     store, course = Store(tmp_path / "out"), courses.load()

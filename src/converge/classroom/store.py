@@ -53,7 +53,7 @@ class Store:
     def write(self, key: str, lab: Lab, result: LabResult, note: str = "") -> None:
         attempts = self._stored(key, lab).get("attempts", 0) + 1
         stored = {**result.to_json(), "student": key.partition("~")[0], "attempts": attempts, "note": note}
-        write_whole(self.path(key, lab), json.dumps(stored, indent=2) + "\n")
+        write_whole(self.path(key, lab), json.dumps(stored, indent=2) + "\n", durable=True)
 
     def is_done(self, key: str, lab: Lab) -> bool:
         """Whether there is a result, and it says something about the student rather than about us."""
