@@ -2,10 +2,15 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable
+import http.client
+import http.server
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from urllib.parse import urlsplit
 
 import pytest
 
+from converge.recorder import Recorder
 from converge.recorder.http.http1 import Message, Response, response_bytes
 from converge.recorder.http.incoming import LARGEST_BODY, Incoming
 
@@ -102,3 +107,50 @@ def test_a_client_that_reads_no_answers_is_not_given_more_and_more() -> None:
             assert given == 150
 
     play(scene)
+
+
+class Unwilling(http.server.BaseHTTPRequestHandler):
+    """A server that refuses everything."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_PATCH(self) -> None:
+        self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        self.send_response(401)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *what: object) -> None: ...
+
+
+@pytest.fixture
+def unwilling() -> Iterator[str]:
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Unwilling) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+def ask(recorder: Recorder, times: int, path: str, body: bytes) -> None:
+    connection = http.client.HTTPConnection(urlsplit(recorder.url).netloc, timeout=10)
+    for _ in range(times):
+        connection.request("PATCH", path, body)
+        connection.getresponse().read()
+
+
+@pytest.mark.parametrize(("path", "body"), [("/x", b"x" * 50_000), (f"/{'x' * 50_000}", b""), ("/x", b"")])
+def test_what_a_graded_operator_asks_in_vain_is_not_remembered_without_end(
+    unwilling: str, path: str, body: bytes
+) -> None:
+    with Recorder(unwilling, None) as recorder:
+        recorder.allow(writes=10_000, size=1 << 30, kept=1 << 20)
+        with pytest.raises((OSError, http.client.HTTPException)):
+            ask(recorder, 1000, path, body)
+        assert recorder.requests
+        assert sum(len(each.path) + len(each.sent_body) for each in recorder.requests) < 1 << 20
+
+
+def test_others_may_ask_as_often_as_they_like(unwilling: str) -> None:
+    with Recorder(unwilling, None) as recorder:
+        ask(recorder, 30, "/x", b"x" * 50_000)
+        assert len(recorder.requests) == 30
