@@ -3,8 +3,8 @@
 from converge.recorder.http.http1 import Message, Response
 
 LARGEST_OBJECT = 1536 * 1024  # bytes; etcd refuses a larger one
-MOST_KEPT = 256 * 1024 * 1024  # bytes that a recording may have
-RECORD = 2048  # bytes of a recorded request or event without its texts, generously
+MOST_KEPT = 128 * 1024 * 1024  # bytes that a recording may have
+RECORD = 1024  # bytes of a recorded request or event without its texts
 
 
 class Allowance:
