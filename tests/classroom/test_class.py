@@ -1,10 +1,12 @@
 """A class with hostile students in it: each earns what its work is worth, and no one else notices."""
 
 import io
+import json
 import shutil
 import tempfile
 import zipfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import psutil
 import pytest
@@ -14,6 +16,9 @@ from converge.classroom.grading import Piece
 from converge.classroom.policy import Policy
 from converge.classroom.store import Store
 from converge.grader import course as courses
+from converge.grader.report import html
+from converge.grader.session import plugin
+from converge.recorder import Recording
 from converge.testing.sandbox import jail
 
 pytestmark = pytest.mark.xdist_group("class")  # one worker grades the class, for all of these tests
@@ -181,6 +186,44 @@ def test_one_check_can_be_graded_again(monkeypatch, tmp_path, lab):
     grading.grade(course, store, grading.pieces(store, found, [lab], only), lambda piece, result: None)
     assert asked == [(lab.slug, [lab.checks[1].name])]
     assert store.read("ada", lab).passed
+
+
+def test_each_student_sees_timelines_of_their_own_work(monkeypatch, tmp_path, lab):
+    """All of them fail the same check, at the same time."""
+    found = class_of(tmp_path / "in", lab, "ada", "bob", "eve")
+
+    def run(course, jobs, on_result):
+        results = [grading.refused(Piece(roster.Submission("x", None), job.lab, job.only), "wrong") for job in jobs]
+        for number, (job, result) in enumerate(zip(jobs, results, strict=True)):
+            recording = Recording(title=f"the work of number {number}")
+            item = SimpleNamespace(name=f"{lab.checks[0].name}[{number}]")
+            monkeypatch.setattr(plugin, "planned_job", lambda item, job=job: job)
+            result.checks[0].timeline = plugin.draw_timeline(recording, item)
+        for number, result in enumerate(results):
+            on_result(number, result)
+
+    monkeypatch.setattr(grading, "run", run)
+    store = Store(tmp_path / "out")
+    grading.grade(courses.load(), store, grading.pieces(store, found, [lab], {}), lambda piece, result: None)
+    report(store, found, lab)
+    for number, student in enumerate(("ada", "bob", "eve")):
+        page = (store.folder / "pages" / f"{student}.html").read_text()
+        assert [f"the work of number {each}" in page for each in range(3)] == [each == number for each in range(3)]
+        stored = json.loads(store.path(student, lab).read_text())["checks"][0]["timeline"]
+        assert stored == f"timelines/{lab.slug}/{student}/{lab.checks[0].name}.html"
+    moved = Store((tmp_path / "out").rename(tmp_path / "moved"))
+    assert "number 1" in html.timeline_of(moved.read("bob", lab).checks[0])
+
+
+def test_a_timeline_outside_of_the_class_is_not_shown(tmp_path, lab):
+    """Results of an earlier version name the archive's, which is that of whoever failed last."""
+    store, [ada] = Store(tmp_path / "out"), class_of(tmp_path / "in", lab, "ada")
+    store.write("ada", lab, grading.refused(Piece(ada, lab), "wrong"))
+    stored = json.loads(store.path("ada", lab).read_text())
+    (tmp_path / "other.html").write_text("<!doctype html>someone else's")
+    stored["checks"][0]["timeline"] = str(tmp_path / "other.html")
+    store.path("ada", lab).write_text(json.dumps(stored))
+    assert store.read("ada", lab).checks[0].timeline == ""
 
 
 def test_a_student_without_work_gets_nothing_and_is_in_the_table(monkeypatch, tmp_path, lab):

@@ -159,7 +159,7 @@ def pytest_runtest_makereport(
         if operator is not None and status is not Status.NOT_STARTED:
             try:
                 parts["seen"] = operator.evidence(parts.get("seen", []))
-                parts["timeline"] = draw_timeline(operator.recorded())
+                parts["timeline"] = draw_timeline(operator.recorded(), item)
             except Exception as unshown:  # here it would end pytest, and the grading of everyone in it
                 parts["seen"] = [*parts.get("seen", []), f"what it did can't be shown: {type(unshown).__name__}"]
         report.outcome, report.longrepr = "failed", explain(status, parts)
@@ -194,11 +194,21 @@ def is_odd_answer(item: pytest.Item, error: BaseException) -> bool:
     return jailed and isinstance(error, ODD_ANSWERS)
 
 
-def draw_timeline(recording: Recording) -> str:
-    """Keep what the recorder has seen, and draw it; the path of the page."""
-    from converge.recorder import archive as recordings
+def draw_timeline(recording: Recording, item: pytest.Item) -> str:
+    """Keep what the recorder has seen, and draw it; the path of the page.
 
-    return str(recordings.keep(recording).draw())
+    The archive has one recording of each check. Of a class, each submission has a directory of its own.
+    """
+    from converge.recorder import archive as recordings
+    from converge.recorder.timeline.page import page
+
+    job = planned_job(item)
+    if job is None or not job.timelines:
+        return str(recordings.keep(recording).draw())
+    drawn = Path(job.timelines) / f"{split(item.name)[0]}.html"
+    drawn.parent.mkdir(parents=True, exist_ok=True)
+    drawn.write_text(page(recording), encoding="utf-8")
+    return str(drawn)
 
 
 class ResultStream:

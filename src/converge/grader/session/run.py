@@ -65,6 +65,7 @@ def run(
                     job.deadline_factor,
                     whole_lab=job.only is None,
                     jailed=job.jailed,
+                    timelines=job.timelines,
                 )
             )
 
