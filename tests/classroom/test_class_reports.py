@@ -306,6 +306,23 @@ def test_the_gradescope_zip_is_what_gradescope_unpacks_and_runs(tmp_path):
     assert not (top / "results" / "results.json").exists()
 
 
+# The fields of a question and of its grader, from PrairieLearn's infoQuestion.json, which allows no others.
+QUESTION = (
+    "comment uuid type title topic tags clientFiles clientTemplates template gradingMethod singleVariant "
+    "showCorrectAnswer partialCredit options externalGradingOptions dependencies workspaceOptions sharingSets "
+    "sharePublicly shareSourcePublicly"
+)
+GRADER = "comment enabled image entrypoint serverFilesCourse timeout enableNetworking environment"
+
+
+def test_a_question_of_prairielearn_has_the_fields_that_it_may_have_and_all_that_it_must():
+    info = json.loads(platforms.PLATFORMS["prairielearn"](COURSE, [LAB], "registry.example/c")["info.json"])
+    assert {"uuid", "type", "title", "topic"} <= set(info) <= set(QUESTION.split())
+    assert {"image", "entrypoint"} <= set(info["externalGradingOptions"]) <= set(GRADER.split())
+    assert (info["type"], info["gradingMethod"]) == ("v3", "External")
+    assert re.fullmatch(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", info["uuid"])
+
+
 def test_a_question_of_prairielearn_uploads_the_files_of_its_labs(tmp_path):
     platforms.write(
         tmp_path / "q", platforms.PLATFORMS["prairielearn"](COURSE, [COURSE.find("16")], "registry.example/c")
