@@ -226,6 +226,29 @@ def test_a_timeline_outside_of_the_class_is_not_shown(tmp_path, lab):
     assert store.read("ada", lab).checks[0].timeline == ""
 
 
+def test_a_result_cannot_have_a_file_of_the_instructor_shown(tmp_path, lab):
+    """One that comes out of a Pod may name any."""
+    store, [ada] = Store(tmp_path / "out"), class_of(tmp_path / "in", lab, "ada")
+    (tmp_path / "secret").write_text("<!doctype html>the instructor's own")
+    result = grading.refused(Piece(ada, lab), "wrong")
+    result.checks[0].timeline = str(tmp_path / "secret")
+    store.write("ada", lab, result)
+    report(store, [ada], lab)
+    assert "instructor&#x27;s own" not in (store.folder / "pages" / "ada.html").read_text()
+    assert store.read("ada", lab).checks[0].timeline == ""
+
+
+def test_a_check_that_is_graded_again_leaves_the_timelines_of_others(monkeypatch, tmp_path, lab):
+    store, [ada] = Store(tmp_path / "out"), class_of(tmp_path / "in", lab, "ada")
+    result = grading.refused(Piece(ada, lab), "wrong")
+    result.checks[0].timeline = "<!doctype html>the first"
+    store.write("ada", lab, result)
+    fake(monkeypatch, lambda check: True)
+    again = grading.pieces(store, [ada], [lab], {lab: (lab.checks[1],)})
+    grading.grade(courses.load(), store, again, lambda piece, result: None)
+    assert html.timeline_of(store.read("ada", lab).checks[0]) == "<!doctype html>the first"
+
+
 def test_a_student_without_work_gets_nothing_and_is_in_the_table(monkeypatch, tmp_path, lab):
     fake(monkeypatch, lambda check: True)
     class_of(tmp_path / "in", lab, "ada")

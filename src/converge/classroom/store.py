@@ -67,12 +67,15 @@ class Store:
         write_whole(self.path(key, lab), json.dumps(stored, indent=2) + "\n", durable=True)
 
     def _keep_timeline(self, key: str, lab: Lab, check: CheckResult) -> str:
-        """Write the page of a timeline into a file; its path within this directory."""
-        if not (drawn := html.timeline_of(check)):
-            return ""
+        """Write the page of a timeline into a file; its path within this directory.
+
+        A result from a Pod may name any file: only a page is taken from it, or what was kept before.
+        """
         path = f"{TIMELINES}/{lab.slug}/{key}/{check.name}.html"
-        write_whole(self.folder / path, drawn)
-        return path
+        if html.is_page(check.timeline):
+            write_whole(self.folder / path, check.timeline)
+            return path
+        return path if check.timeline == str(self.folder / path) else ""
 
     def is_done(self, key: str, lab: Lab) -> bool:
         """Whether there is a result, and it says something about the student rather than about us."""

@@ -43,10 +43,15 @@ def page(labs: list[LabResult], notes: Sequence[str] = ()) -> str:
 
 def timeline_of(check: CheckResult) -> str:
     """The page of a check's timeline, which the result has, or names; nothing if there's none."""
-    if not check.timeline or check.timeline.startswith("<!doctype html>"):
+    if is_page(check.timeline):
         return check.timeline
     file = Path(check.timeline)
-    return file.read_text(encoding="utf-8") if file.is_file() else ""
+    return file.read_text(encoding="utf-8") if check.timeline and file.is_file() else ""
+
+
+def is_page(timeline: str) -> bool:
+    """Whether this is a page, and not the path of one."""
+    return timeline.startswith("<!doctype html>")
 
 
 def check_part(check: CheckResult) -> str:
