@@ -1,9 +1,10 @@
 #!/bin/sh
-# Holds what can't run on a laptop to its schema: workflows, issue forms, dependency updates, the citation. `make lint` runs it.
+# Holds what can't run on a laptop to its schema: workflows, our action, issue forms, dependency updates, the citation. `make lint` runs it.
 set -eu
 cd "$(dirname "$0")/.."
 fits() { .venv/bin/check-jsonschema -q --builtin-schema "vendor.$@"; }
 fits github-workflows .github/workflows/*.yml
+fits github-actions action.yml
 fits github-issue-forms .github/ISSUE_TEMPLATE/*-*.yml
 fits github-issue-config .github/ISSUE_TEMPLATE/config.yml
 fits dependabot .github/dependabot.yml

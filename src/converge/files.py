@@ -28,14 +28,20 @@ def course_root() -> Path:
     return next((each for each in (here, *here.parents) if (each / "course.toml").exists()), package_root())
 
 
-def write_whole(path: Path, text: str, mode: int = 0o644) -> None:
-    """Write a file by renaming: a reader sees the old text or the new one, and a crash leaves one of them."""
+def write_whole(path: Path, text: str, mode: int = 0o644, *, durable: bool = False) -> None:
+    """Write a file by renaming: a reader sees the old text or the new one, and a crash leaves one of them.
+
+    A `durable` one is on the disk afterwards, so that this is true of a power cut as well.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_name(f".{path.name}.{os.getpid()}.{id(text)}")
     try:
         descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
         with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as file:
             file.write(text)
+            if durable:
+                file.flush()
+                os.fsync(descriptor)
         unfinished.replace(path)
     except BaseException:
         unfinished.unlink(missing_ok=True)

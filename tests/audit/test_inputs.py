@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 from converge.audit import inputs
 from converge.audit.edits import candidates
 from converge.audit.sample import Sample, renamed
+from converge.audit.session import Report
 from converge.audit.settings import Allowed, AuditError, Settings, load
 from converge.cli import app
 from tests.audit.conftest import ROOT, SAMPLE, settings_for
@@ -230,6 +231,26 @@ def test_wrong_use_exits_2_with_one_line(arguments, says):
     assert done.exit_code == 2
     assert says in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("option", "ends"),
+    [
+        ("--watch-namespace", ("--watch-namespace", "{namespace}")),
+        ("-n", ("-n", "{namespace}")),
+        ("--namespace=", ("--namespace={namespace}",)),
+        ("--scope=ns/{namespace}", ("--scope=ns/{namespace}",)),
+    ],
+)
+def test_the_operators_own_option_gets_the_namespace(monkeypatch, option, ends):
+    seen = []
+    monkeypatch.setattr(
+        "converge.cli.audit.run", lambda settings, *_, **__: seen.append(settings) or Report(settings, 1)
+    )
+    arguments = ["--crds", str(ROOT / "crds"), "--sample", "shop.yaml", "--namespace-arg", option, "--", "true", "-v"]
+    done = CliRunner().invoke(app, ["audit", "--json", *arguments])
+    assert done.exit_code == 0, done.output
+    assert seen[0].command == ("true", "-v", *ends)
 
 
 def test_the_attacks_can_be_listed():

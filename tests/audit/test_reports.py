@@ -8,10 +8,12 @@ from xml.etree import ElementTree
 import pytest
 
 from converge.audit import findings, report
-from converge.audit.attacks import ATTACKS, Outcome
+from converge.audit.attacks import ATTACKS, FOLLOWED, Outcome
 from converge.audit.findings import Finding, name_of, places
+from converge.audit.learn import Learned
 from converge.audit.session import ASKS_INSIDE, Report, Row, retract
 from converge.audit.settings import Allowed, AuditError
+from converge.cli.audit import show_row
 from converge.testing.verdicts.failure import Failure
 from tests.audit.conftest import settings_for
 
@@ -70,6 +72,36 @@ def test_the_page_escapes_what_it_shows(made):
     page = report.html(made)
     assert "&lt;it&gt; was deleted" in page
     assert "Service/shop &amp; more" in page
+
+
+REFUSED = "the operator refuses it, and says so"
+
+
+def test_a_refusal_is_an_answer_that_is_shown(made, capsys):
+    made.rows[1].answers = [("walks/replicas", REFUSED), ("walks/image", FOLLOWED)]
+    page = report.html(made)
+    assert f"<li>walks/replicas: {REFUSED}</li>" in page
+    assert "walks/image" not in page
+    show_row(made.rows[1])
+    shown = capsys.readouterr().out
+    assert f"no finding: walks/replicas: {REFUSED}" in shown
+    assert "walks/image" not in shown
+
+
+def test_the_page_shows_what_was_not_compared_and_what_was_left_out(made):
+    assert "compared" not in report.html(made)
+    made.learned = Learned(random_names={"Pod"})
+    made.learned.mask.paths.add("Secret/NAME.data.password")
+    made.rows[1].left_out.append("3 of 3 cases: time was up")
+    made.unused = ["secrets: delete"]
+    page = report.html(made)
+    for entry in (
+        "the names of its Pods",
+        "Secret/NAME.data.password",
+        "watches: 3 of 3 cases: time was up",
+        "secrets: delete",
+    ):
+        assert f"<li>{entry}</li>" in page
 
 
 def test_json_is_json(made):

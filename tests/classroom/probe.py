@@ -55,7 +55,9 @@ if os.getpid() < 50:  # in a jail; never on a developer's machine
 
 with open("/proc/self/status") as status:
     found["capabilities"] = next(line.split()[1] for line in status if line.startswith("CapEff"))
-found["unshared"] = ctypes.CDLL(None).unshare(0x10000000) == 0  # CLONE_NEWUSER
+libc = ctypes.CDLL(None)
+found["unshared"] = libc.unshare(0x10000000) == 0  # CLONE_NEWUSER
+found["memory of no one"] = [libc.memfd_create(b"", 0) >= 0, libc.shmget(0, 1 << 20, 0o1666) >= 0]
 
 from converge.operators.lessons import lesson  # noqa: E402
 

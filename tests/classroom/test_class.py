@@ -1,9 +1,12 @@
 """A class with hostile students in it: each earns what its work is worth, and no one else notices."""
 
+import io
+import json
 import shutil
 import tempfile
 import zipfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import psutil
 import pytest
@@ -13,6 +16,9 @@ from converge.classroom.grading import Piece
 from converge.classroom.policy import Policy
 from converge.classroom.store import ResultStore
 from converge.grader import course as courses
+from converge.grader.report import html
+from converge.grader.session import plugin
+from converge.recorder import Recording
 from converge.testing.sandbox import jail
 
 pytestmark = pytest.mark.xdist_group("class")  # one worker grades the class, for all of these tests
@@ -161,6 +167,15 @@ def test_a_result_that_blames_the_grader_is_graded_again_but_not_forever(tmp_pat
     assert not grading.pieces(store, [ada], [lab], {})
 
 
+def test_a_result_is_on_the_disk_before_it_has_its_name(monkeypatch, tmp_path, lab):
+    """Else a power cut leaves a file of that name with nothing in it."""
+    store, [ada] = Store(tmp_path / "out"), class_of(tmp_path / "in", lab, "ada")
+    there = []
+    monkeypatch.setattr("os.fsync", lambda descriptor: there.append(store.path("ada", lab).exists()))
+    store.write("ada", lab, grading.refused(Piece(ada, lab), "wrong"))
+    assert there == [False]
+
+
 def test_one_check_can_be_graded_again(monkeypatch, tmp_path, lab):
     found = class_of(tmp_path / "in", lab, "ada")
     store, course = ResultStore(tmp_path / "out"), courses.load()
@@ -171,6 +186,67 @@ def test_one_check_can_be_graded_again(monkeypatch, tmp_path, lab):
     grading.grade(course, store, grading.pieces(store, found, [lab], only), lambda piece, result: None)
     assert asked == [(lab.slug, [lab.checks[1].name])]
     assert store.read("ada", lab).passed
+
+
+def test_each_student_sees_timelines_of_their_own_work(monkeypatch, tmp_path, lab):
+    """All of them fail the same check, at the same time."""
+    found = class_of(tmp_path / "in", lab, "ada", "bob", "eve")
+
+    def run(course, jobs, on_result):
+        results = [grading.refused(Piece(roster.Submission("x", None), job.lab, job.only), "wrong") for job in jobs]
+        for number, (job, result) in enumerate(zip(jobs, results, strict=True)):
+            recording = Recording(title=f"the work of number {number}")
+            item = SimpleNamespace(name=f"{lab.checks[0].name}[{number}]")
+            monkeypatch.setattr(plugin, "planned_job", lambda item, job=job: job)
+            result.checks[0].timeline = plugin.draw_timeline(recording, item)
+        for number, result in enumerate(results):
+            on_result(number, result)
+
+    monkeypatch.setattr(grading, "run", run)
+    store = Store(tmp_path / "out")
+    grading.grade(courses.load(), store, grading.pieces(store, found, [lab], {}), lambda piece, result: None)
+    report(store, found, lab)
+    for number, student in enumerate(("ada", "bob", "eve")):
+        page = (store.folder / "pages" / f"{student}.html").read_text()
+        assert [f"the work of number {each}" in page for each in range(3)] == [each == number for each in range(3)]
+        stored = json.loads(store.path(student, lab).read_text())["checks"][0]["timeline"]
+        assert stored == f"timelines/{lab.slug}/{student}/{lab.checks[0].name}.html"
+    moved = Store((tmp_path / "out").rename(tmp_path / "moved"))
+    assert "number 1" in html.timeline_of(moved.read("bob", lab).checks[0])
+
+
+def test_a_timeline_outside_of_the_class_is_not_shown(tmp_path, lab):
+    """Results of an earlier version name the archive's, which is that of whoever failed last."""
+    store, [ada] = Store(tmp_path / "out"), class_of(tmp_path / "in", lab, "ada")
+    store.write("ada", lab, grading.refused(Piece(ada, lab), "wrong"))
+    stored = json.loads(store.path("ada", lab).read_text())
+    (tmp_path / "other.html").write_text("<!doctype html>someone else's")
+    stored["checks"][0]["timeline"] = str(tmp_path / "other.html")
+    store.path("ada", lab).write_text(json.dumps(stored))
+    assert store.read("ada", lab).checks[0].timeline == ""
+
+
+def test_a_result_cannot_have_a_file_of_the_instructor_shown(tmp_path, lab):
+    """One that comes out of a Pod may name any."""
+    store, [ada] = Store(tmp_path / "out"), class_of(tmp_path / "in", lab, "ada")
+    (tmp_path / "secret").write_text("<!doctype html>the instructor's own")
+    result = grading.refused(Piece(ada, lab), "wrong")
+    result.checks[0].timeline = str(tmp_path / "secret")
+    store.write("ada", lab, result)
+    report(store, [ada], lab)
+    assert "instructor&#x27;s own" not in (store.folder / "pages" / "ada.html").read_text()
+    assert store.read("ada", lab).checks[0].timeline == ""
+
+
+def test_a_check_that_is_graded_again_leaves_the_timelines_of_others(monkeypatch, tmp_path, lab):
+    store, [ada] = Store(tmp_path / "out"), class_of(tmp_path / "in", lab, "ada")
+    result = grading.refused(Piece(ada, lab), "wrong")
+    result.checks[0].timeline = "<!doctype html>the first"
+    store.write("ada", lab, result)
+    fake(monkeypatch, lambda check: True)
+    again = grading.pieces(store, [ada], [lab], {lab: (lab.checks[1],)})
+    grading.grade(courses.load(), store, again, lambda piece, result: None)
+    assert html.timeline_of(store.read("ada", lab).checks[0]) == "<!doctype html>the first"
 
 
 def test_a_student_without_work_gets_nothing_and_is_in_the_table(monkeypatch, tmp_path, lab):
@@ -185,8 +261,30 @@ def test_a_student_without_work_gets_nothing_and_is_in_the_table(monkeypatch, tm
     assert table[1:] == [f"ada,{lab.points},{lab.points},{lab.points},", f"eve,0,0,{lab.points},"]
 
 
-def test_a_broken_zip_is_that_student_s_problem(tmp_path, lab):
-    (tmp_path / "eve.zip").write_text("not a zip")
+def zipped(lab, text):
+    """The bytes of a zip with the lab's file, and where the packed file begins in them."""
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(lab.file, text)
+    return made.getvalue(), 30 + len(lab.file)
+
+
+def broken_zips(lab):
+    whole, begin = zipped(lab, "x = 1\n" * 2000)
+    utf8 = zipped(lab, "x = 1\n")[0].replace(b"\x00\x00\x08\x00", b"\x00\x08\x08\x00")
+    return {
+        "text": b"not a zip",
+        "damaged": whole[:begin] + b"\xff" * 8 + whole[begin + 8 :],
+        "shortened": whole[:begin] + whole[begin + 20 :],
+        "encrypted": whole.replace(b"PK\x01\x02\x14\x03\x14\x00\x00", b"PK\x01\x02\x14\x03\x14\x00\x01"),
+        "name": utf8.replace(lab.file.encode(), b"\xff" * len(lab.file)),
+    }
+
+
+@pytest.mark.parametrize("how", ["text", "damaged", "shortened", "encrypted", "name"])
+def test_a_broken_zip_is_that_student_s_problem(tmp_path, lab, how):
+    """Each of these is another exception of Python's zipfile."""
+    (tmp_path / "eve.zip").write_bytes(broken_zips(lab)[how])
     [eve] = roster.find([tmp_path])
     assert "can't be read" in eve.copy(lab, tmp_path / "copy")
 

@@ -249,6 +249,11 @@ def test_someone_has_to_look_at_what_takes_the_tools_apart(text, name):
     assert look_at(COURSE.find("01"), text) == ""
 
 
+def test_what_is_nested_too_deeply_is_looked_at_and_ends_nothing():
+    """Python runs out of its parser's stack: a MemoryError, in the process that grades the class."""
+    assert "nested too deeply" in look_at(LAB, "-" * 100_000 + "1")
+
+
 # What platforms get: each is run the way its platform runs it, with a `converge` that only says what it was asked.
 
 FAKE = """#!/bin/sh
@@ -299,6 +304,23 @@ def test_the_gradescope_zip_is_what_gradescope_unpacks_and_runs(tmp_path):
     ended, _ = run([str(script)], top, tmp_path, AUTOGRADER=str(top), CODE="4")
     assert ended.returncode == 4
     assert not (top / "results" / "results.json").exists()
+
+
+# The fields of a question and of its grader, from PrairieLearn's infoQuestion.json, which allows no others.
+QUESTION = (
+    "comment uuid type title topic tags clientFiles clientTemplates template gradingMethod singleVariant "
+    "showCorrectAnswer partialCredit options externalGradingOptions dependencies workspaceOptions sharingSets "
+    "sharePublicly shareSourcePublicly"
+)
+GRADER = "comment enabled image entrypoint serverFilesCourse timeout enableNetworking environment"
+
+
+def test_a_question_of_prairielearn_has_the_fields_that_it_may_have_and_all_that_it_must():
+    info = json.loads(platforms.PLATFORMS["prairielearn"](COURSE, [LAB], "registry.example/c")["info.json"])
+    assert {"uuid", "type", "title", "topic"} <= set(info) <= set(QUESTION.split())
+    assert {"image", "entrypoint"} <= set(info["externalGradingOptions"]) <= set(GRADER.split())
+    assert (info["type"], info["gradingMethod"]) == ("v3", "External")
+    assert re.fullmatch(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", info["uuid"])
 
 
 def test_a_question_of_prairielearn_uploads_the_files_of_its_labs(tmp_path):

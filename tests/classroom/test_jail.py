@@ -3,6 +3,7 @@
 import json
 import os
 import socket
+import struct
 import threading
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from converge.files import package_root
 from converge.grader import course as courses
 from converge.grader.session.lab_jail import built_on, jail_of
 from converge.testing.sandbox import jail as jails
+from converge.testing.sandbox import system_calls
 from converge.testing.sandbox.jail import Reach
 from converge.testing.sandbox.process import Process, isolated_python
 from converge.testing.waits.waiting import eventually
@@ -118,6 +120,36 @@ def test_it_sees_its_own_processes_only(found):
 def test_it_has_no_powers_and_gets_none(found):
     assert int(found["capabilities"], 16) == 0
     assert not found["unshared"]
+
+
+def test_it_has_no_memory_that_is_no_process_s(found):
+    """Memory is counted per process: a file of memory that nobody maps would be nobody's."""
+    assert found["memory of no one"] == [False, False]
+
+
+@pytest.mark.parametrize("machine", system_calls.MACHINES)
+def test_the_filter_refuses_what_it_names_and_nothing_else(machine):
+    name, numbers = system_calls.MACHINES[machine]
+    lines = list(struct.iter_unpack("=HBBI", system_calls.program(machine)))
+
+    def verdict(number, on=name):
+        at = value = 0
+        while True:
+            code, then, otherwise, said = lines[at]
+            at += 1
+            if code == system_calls.RETURN:
+                return said
+            if code == system_calls.LOAD:
+                value = {system_calls.NUMBER: number, system_calls.MACHINE: on}[said]
+            else:
+                holds = value == said if code == system_calls.EQUAL else value >= said
+                at += then if holds else otherwise
+
+    assert len(numbers) == len(system_calls.REFUSED)
+    refused = {number for number in range(1000) if verdict(number) == system_calls.REFUSE}
+    assert refused == set(numbers)
+    assert verdict(0) == system_calls.ALLOW
+    assert verdict(system_calls.X32 + 1) == verdict(1, on=0x40000003) == system_calls.REFUSE
 
 
 def test_it_can_build_on_earlier_lessons_and_not_on_its_own(found):

@@ -1,10 +1,13 @@
 """One pytest for many jobs: each has its own verdicts, and what they used is gone in the end."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from converge.grader import course as courses
 from converge.grader.checks.verdict import Status
 from converge.grader.course.job import Job
+from converge.grader.session import plugin
 from converge.grader.session import run as runs
 from converge.grader.session.run import run
 from converge.runtime import NotFound
@@ -80,10 +83,14 @@ def test_a_grading_process_that_hangs_is_ended(tmp_path, monkeypatch):
 def test_a_job_that_cannot_be_parsed_does_not_stop_the_others(tmp_path):
     course = courses.load()
     lab = course.find("03")
+    (tmp_path / "deep").mkdir()
     (tmp_path / lab.file).write_text("def (")
-    broken, well = run(course, [Job(lab, str(tmp_path), lab.checks[:1]), Job(lab, "solutions", lab.checks[:1])])
-    assert (broken.passed, well.passed) == (False, True)
+    (tmp_path / "deep" / lab.file).write_text("-" * 100_000 + "1")
+    against = [str(tmp_path), str(tmp_path / "deep"), "solutions"]
+    broken, deep, well = run(course, [Job(lab, each, lab.checks[:1]) for each in against])
+    assert (broken.passed, deep.passed, well.passed) == (False, False, True)
     assert "line 1" in broken.checks[0].parts["message"]
+    assert "nested too deeply" in deep.checks[0].parts["message"]
 
 
 def test_namespaces_go_when_nobody_waits_any_more(tmp_path, cluster, admin):
@@ -106,3 +113,22 @@ def test_namespaces_go_when_nobody_waits_any_more(tmp_path, cluster, admin):
             assert admin.get("v1", "Namespace", name)["metadata"].get("deletionTimestamp")
         except NotFound:
             pass
+
+
+@pytest.mark.parametrize(
+    ("error", "theirs"),
+    [
+        (TypeError(), True),
+        (OverflowError(), True),
+        (RecursionError(), True),
+        (OSError(), False),
+        (RuntimeError(), False),
+    ],
+)
+def test_a_check_that_stumbles_over_an_untrusted_answer_blames_that(monkeypatch, error, theirs):
+    """Else a submission that answers with 1e999 or a list in a list in a list … would have its grading repeated."""
+    monkeypatch.setattr(plugin, "planned_job", lambda item: SimpleNamespace(jailed=item.jailed))
+    library, operator = ({"lab": object()}, {"operator": object()})
+    assert plugin.is_odd_answer(SimpleNamespace(jailed=True, funcargs=library), error) is theirs
+    assert not plugin.is_odd_answer(SimpleNamespace(jailed=False, funcargs=library), error)
+    assert not plugin.is_odd_answer(SimpleNamespace(jailed=True, funcargs=operator), error)

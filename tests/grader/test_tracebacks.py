@@ -85,6 +85,11 @@ def test_a_traceback_in_a_log_of_json_has_its_lines(printed):
     assert "\\n" not in readable(line)
 
 
+def test_json_that_is_nested_too_deeply_is_a_line_like_others():
+    line = '{"message":' * 5_000
+    assert readable(line) == line
+
+
 def test_what_is_cut_out_of_a_long_output_is_whole_lines(tmp_path):
     lines = b"".join(b"line %d of many\n" % number for number in range(3 * MAX_HEAD_OR_TAIL_BYTES // 16))
     (tmp_path / "printed").write_bytes(lines)

@@ -7,7 +7,7 @@ import pytest
 from recorder_stage import Operator, Outsider
 
 from converge.recorder import Recorder
-from converge.recorder.bodies import kind_of, metadata_of, parse, version_of
+from converge.recorder.bodies import PROTOBUF_MAGIC, kind_of, metadata_of, parse, version_of
 from converge.recorder.http.media import accept_json, readable
 from converge.recorder.routes import read_route
 
@@ -88,10 +88,18 @@ def test_a_protobuf_watch_is_passed_on_unread(recorder: Recorder, operator: Oper
     assert recorder.events == []
 
 
-@pytest.mark.parametrize("body", [b"", b"k8s\x00", b"k8s\x00\xff\xff", b"k8s\x00\x0a\x05ab", b"\x80\x81", b"{"])
+NONSENSE = (b"", b"k8s\x00", b"k8s\x00\xff\xff", b"k8s\x00\x0a\x05ab", b"\x80\x81", b"{", b"[" * 99_999)
+
+
+@pytest.mark.parametrize("body", NONSENSE, ids=range(len(NONSENSE)))
 def test_a_body_that_makes_no_sense_is_no_object(body: bytes) -> None:
     thing = parse(body)
     assert (kind_of(thing), metadata_of(thing), version_of(thing)) == ("", {}, "")
+
+
+def test_a_number_without_an_end_is_given_up_at_once() -> None:
+    """Python's numbers have no largest one: reading a body of 8 MB as one of them would take hours."""
+    assert parse(PROTOBUF_MAGIC + b"\xff" * 8_000_000) is None
 
 
 def test_tables_and_metadata_name_their_objects(recorder: Recorder, operator: Operator, outsider: Outsider) -> None:

@@ -188,6 +188,29 @@ def test_reconciles_are_read_from_the_log_of_the_runtime(capfd: pytest.CaptureFi
         assert [(span.look, lane.name) for span in lane.spans] == [("reconcile", "webapps/web")]
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"message": 5}',
+        '{"message": {"a": 1}, "key": []}',
+        '{"a":' * 9_999,
+        '{"message": "reconciled in 5 ms"}',
+        '{"message": "reconciled in 5 ms", "key": 5, "controller": [], "time": 5}',
+        '{"message": "reconciled in 5 ms, again in soon s", "key": "a/web", "controller": "x", "time": "now"}',
+        '{"message": "reconciled in 5 ms", "key": "a/web", "controller": "x", "time": "1900-01-01T00:00:00+00:00"}',
+        '{"message": "reconciled in 5 ms", "key": "a/web", "controller": "x", "time": "0001-01-01T00:00:00"}',
+        '{"message": "reconciled in 999999999 ms", "key": "a/web", "controller": "x", "time": "12:00:00.000"}',
+        "12:00:00.000 DEBUG x a/web: reconciled in 5.5.5 ms",
+        "99:99:99.999 DEBUG x a/web: reconciled in 5 ms",
+    ],
+)
+def test_a_line_that_only_looks_like_a_reconcile_is_passed_over(line: str) -> None:
+    """The log is that of whoever is graded: it may name a moment long ago, or be no text at all."""
+    before = time.time()
+    assert [note for note in reconciles(line, before) if note.time < -86400] == []
+    assert asked_to_look_again(line, "web") is None
+
+
 def test_the_log_of_the_runtime_says_when_a_pass_asked_for_another_one() -> None:
     program = (
         "import logging, sys; from converge.runtime import logs, Controller, Request, Result\n"

@@ -41,17 +41,16 @@ def break_it(project: Path, file: str, right: str, wrong: str) -> None:
     source.write_text(text.replace(right, wrong))
 
 
-@pytest.mark.parametrize("name", ["kopf", "go"])
-def test_an_example_passes(project: Callable[[str], Path], name: str) -> None:
-    ended = run(project(name))
-    assert ended.returncode == 0, ended.stdout + ended.stderr
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A Python that has the wheel, without a checkout and without the course's extras."""
+    return install(tmp_path_factory.mktemp("wheel")) / "python"
 
 
-def test_an_example_passes_with_an_installed_wheel(
-    project: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    """Without a checkout, and without the course's extras."""
-    ended = run(project("runtime"), python=install(tmp_path_factory.mktemp("wheel")) / "python")
+@pytest.mark.xdist_group("wheel of the examples")  # one worker builds it, for all three
+@pytest.mark.parametrize("name", ["kopf", "runtime", "go"])
+def test_an_example_passes_with_an_installed_wheel(project: Callable[[str], Path], installed: Path, name: str) -> None:
+    ended = run(project(name), python=installed)
     assert ended.returncode == 0, ended.stdout + ended.stderr
 
 

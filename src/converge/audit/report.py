@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import html as escaping
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-from converge.audit.attacks import ATTACKS
+from converge.audit.attacks import ATTACKS, tells
 from converge.audit.findings import Finding
 from converge.audit.session import Report
 
@@ -161,11 +161,34 @@ def html(report: Report) -> str:
             ),
             "</table>",
             *(line for each in report.findings for line in _section(each)),
+            *_list("What is an answer, and no finding", _answers(report)),
+            *_list("What was left out", [f"{row.attack.name}: {each}" for row in report.rows for each in row.left_out]),
+            *_list("What differs between two clean runs, and wasn't compared", _masked(report)),
             "<h2>The rights that it used</h2><pre>",
             escaping.escape(json.dumps(report.role, indent=2)),
-            "</pre></body></html>",
+            "</pre>",
+            *_list("The rights that it has and never used", report.unused),
+            "</body></html>",
         ]
     )
+
+
+def _answers(report: Report) -> list[str]:
+    return [f"{name}: {answer}" for row in report.rows for name, answer in row.answers if tells(answer)]
+
+
+def _masked(report: Report) -> list[str]:
+    learned = report.learned
+    if learned is None:
+        return []
+    return [*(f"the names of its {kind}s" for kind in sorted(learned.random_names)), *sorted(learned.mask.paths)]
+
+
+def _list(title: str, entries: Sequence[str]) -> Iterator[str]:
+    if entries:
+        yield f"<h2>{title}</h2><ul>"
+        yield from (f"<li>{escaping.escape(each)}</li>" for each in entries)
+        yield "</ul>"
 
 
 def _section(finding: Finding) -> Iterator[str]:

@@ -15,6 +15,7 @@ from converge.grader.course import CheckFacts, Course, Lab
 from converge.grader.course.course_toml import CourseError
 from converge.grader.course.job import Job
 from converge.grader.course.results import LabResult, expected
+from converge.grader.report import html
 from converge.grader.session.run import run
 
 AT_ONCE = 16  # submissions in one pytest: if pytest itself fails, only theirs are graded again
@@ -67,10 +68,13 @@ def grade_together(
             on_result(piece, refusal, note)
             continue
         chosen.append((piece, note))
-        jobs.append(Job(piece.lab, str(target / piece.lab.file), piece.only, jailed=True))
+        timelines = str(scratch / str(number) / "timelines")  # beside what the submission sees
+        jobs.append(Job(piece.lab, str(target / piece.lab.file), piece.only, jailed=True, timelines=timelines))
 
     def ended(number: int, result: LabResult) -> None:
         piece, note = chosen[number]
+        for check in result.checks:
+            check.timeline = html.timeline_of(check)  # the page itself: its file goes with the scratch directory
         on_result(piece, result, note)
 
     if jobs:

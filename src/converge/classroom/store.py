@@ -2,6 +2,7 @@
 
     DIR/results/06_idempotency/ada.json      everything that is known
     DIR/results/06_idempotency/ada~2.json    the same of a second attempt
+    DIR/timelines/06_idempotency/ada/…       a page for each check that failed and has a timeline
 
 Only these files count. What else there is in DIR, `reports` makes again from them.
 """
@@ -17,7 +18,9 @@ from converge.grader.checks.verdict import Status
 from converge.grader.course import Lab
 from converge.grader.course.course_toml import CourseError
 from converge.grader.course.results import CheckResult, LabResult, expected
+from converge.grader.report import html
 
+TIMELINES = "timelines"
 MOST_ATTEMPTS = 3  # at a submission whose grading ends in an error of ours
 FIELDS = {"lab", "title", "against", "checks", "seconds", "trouble"}
 
@@ -33,7 +36,13 @@ class ResultStore:
 
     def read(self, key: str, lab: Lab) -> LabResult | None:
         stored = self._stored(key, lab)
-        return from_json(stored) if stored else None
+        if not stored:
+            return None
+        result = from_json(stored)
+        for check in result.checks:  # one that is named by its whole path isn't this student's own
+            own = check.timeline.startswith(f"{TIMELINES}/")
+            check.timeline = str(self.folder / check.timeline) if own else ""
+        return result
 
     def _stored(self, key: str, lab: Lab) -> dict[str, Any]:
         path = self.path(key, lab)
@@ -52,8 +61,21 @@ class ResultStore:
 
     def write(self, key: str, lab: Lab, result: LabResult, note: str = "") -> None:
         attempts = self._stored(key, lab).get("attempts", 0) + 1
+        for check in result.checks:
+            check.timeline = self._keep_timeline(key, lab, check)
         stored = {**result.to_json(), "student": key.partition("~")[0], "attempts": attempts, "note": note}
-        write_whole(self.path(key, lab), json.dumps(stored, indent=2) + "\n")
+        write_whole(self.path(key, lab), json.dumps(stored, indent=2) + "\n", durable=True)
+
+    def _keep_timeline(self, key: str, lab: Lab, check: CheckResult) -> str:
+        """Write the page of a timeline into a file; its path within this directory.
+
+        A result from a Pod may name any file: only a page is taken from it, or what was kept before.
+        """
+        path = f"{TIMELINES}/{lab.slug}/{key}/{check.name}.html"
+        if html.is_page(check.timeline):
+            write_whole(self.folder / path, check.timeline)
+            return path
+        return path if check.timeline == str(self.folder / path) else ""
 
     def is_done(self, key: str, lab: Lab) -> bool:
         """Whether there is a result, and it says something about the student rather than about us."""

@@ -31,8 +31,10 @@ def look_at(lab: Lab, text: str) -> str:
         return ""
     try:
         tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError):
+    except (SyntaxError, ValueError):
         return ""
+    except (MemoryError, RecursionError):  # what Python says of code that is nested too deeply for it
+        return "look at it: it's nested too deeply to be read here"
     for node in ast.walk(tree):
         if found := suspicious(node):
             return f"look at line {getattr(node, 'lineno', 1)}, which uses {found}"

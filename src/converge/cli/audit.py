@@ -31,6 +31,9 @@ def audit(
     crds: Annotated[Path | None, typer.Option(help="A CustomResourceDefinition, or a directory of them.")] = None,
     sample: Annotated[Path | None, typer.Option(help="An object of the operator's kind, and what it needs.")] = None,
     rights: Annotated[Path | None, typer.Option(help="Its Roles; without them it may do everything.")] = None,
+    namespace_arg: Annotated[
+        str, typer.Option(metavar="OPTION", help="The operator's own option for the namespace to watch: -n.")
+    ] = "",
     env: Annotated[list[str] | None, typer.Option(help="NAME=VALUE for the operator; may be repeated.")] = None,
     attack: Annotated[list[str] | None, typer.Option(help="Only this attack; may be repeated.")] = None,
     seed: Annotated[int, typer.Option(help="The seed for everything random.")] = 1,
@@ -49,7 +52,8 @@ def audit(
     """Attack any operator, in any language, and say what it got wrong.
 
     It needs your CRDs, a sample object and the command that starts the operator. [bold]{namespace}[/] in the command
-    stands for the namespace that it should watch. It finds out the rest on its own.
+    stands for the namespace that it should watch; [bold]--namespace-arg --namespace[/] adds it at the end. It finds out
+    the rest on its own.
 
     Examples: [bold]converge audit --crds config/crd --sample shop.yaml -- ./manager --namespace {namespace}[/],
     [bold]converge audit audit.toml[/], [bold]converge audit --replay audit-findings/at-rest-touched.json[/].
@@ -69,7 +73,7 @@ def audit(
         if replay is not None:
             settings, seed, again = findings.load(replay)
         else:
-            settings = settings_of(arguments or [], crds, sample, rights, env or [], allow)
+            settings = settings_of(arguments or [], crds, sample, rights, env or [], allow, namespace_arg)
         for path in (report_file, html, junit, sarif):
             if path is not None and not path.absolute().parent.is_dir():
                 raise AuditError(f"There is no directory {path.parent} for {path.name}: make it first.")
@@ -88,6 +92,7 @@ def settings_of(
     rights: Path | None,
     env: list[str],
     allow: Path | None,
+    namespace_arg: str = "",
 ) -> Settings:
     """What the command line says, on top of what a file says."""
     from dataclasses import replace
@@ -106,6 +111,8 @@ def settings_of(
         if sample is None:
             raise AuditError("No sample: give an object of your operator's kind, with --sample or in an audit.toml.")
         found = Settings(tuple(arguments), crds, sample, rights)
+    if namespace_arg and found.command:
+        found = replace(found, command=(*found.command, *with_namespace(namespace_arg)))
     variables = {}
     for each in env:
         name, equals, value = each.partition("=")
@@ -114,6 +121,13 @@ def settings_of(
         variables[name] = value
     allowed = files.load_allow_list(allow) if allow else ()
     return replace(found, environment={**found.environment, **variables}, allow=(*found.allow, *allowed))
+
+
+def with_namespace(option: str) -> tuple[str, ...]:
+    """The operator's own option with the namespace: `-n`, `--namespace`, `--namespace=` or one with `{namespace}`."""
+    if "{namespace}" in option:
+        return (option,)
+    return (f"{option}{{namespace}}",) if option.endswith("=") else (option, "{namespace}")
 
 
 def seconds_of(text: str) -> float:
@@ -172,6 +186,8 @@ def show_row(row: Row) -> None:
     """One attack: a line, and below it what was found."""
     from rich.text import Text
 
+    from converge.audit.attacks import tells
+
     counting = [each for each in row.findings if each.counts]
     undecided = row.findings or row.left_out or not row.cases
     mark, style = ("✗", "red") if counting else ("·", "cyan") if undecided else ("✓", "green")
@@ -184,6 +200,9 @@ def show_row(row: Row) -> None:
     )
     for finding in row.findings:
         show_finding(finding)
+    for name, answer in row.answers:
+        if tells(answer):
+            console.print(Text(f"    no finding: {name}: {answer}", style="dim"), soft_wrap=True)
     for each in row.left_out:
         console.print(Text(f"    left out: {each}", style="dim"), soft_wrap=True)
 

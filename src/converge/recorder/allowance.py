@@ -1,16 +1,26 @@
-"""What an operator that no one trusts may write, so that it can't fill the cluster that it shares with others."""
+"""What an operator that no one trusts may use up: of the cluster that it shares with others, and of our memory."""
 
 from converge.recorder.http.http1 import Message, Response
 
 LARGEST_OBJECT = 1536 * 1024  # bytes; etcd refuses a larger one
+MOST_KEPT = 128 * 1024 * 1024  # bytes that a recording may have
+RECORD = 1024  # bytes of a recorded request or event without its texts
 
 
 class Allowance:
-    """So many writes, and so many bytes stored by them: each stores its object whole, however small the change."""
+    """So many writes, and so many bytes stored by them: each stores its object whole, however small the change.
 
-    def __init__(self, writes: int, size: int) -> None:
-        self._writes, self._size = writes, size
+    And so many bytes of a recording, which remembers each request, whether it's answered well or refused.
+    """
+
+    def __init__(self, writes: int, size: int, kept: int = MOST_KEPT) -> None:
+        self._writes, self._size, self._kept = writes, size, kept
         self._sentence = f"exceeded quota: an operator that is graded may write {writes} times and {size >> 20} MB"
+
+    def keeps(self, *texts: bytes | str) -> bool:
+        """Count one more record. Whether there's room for it."""
+        self._kept -= RECORD + sum(map(len, texts))
+        return self._kept > 0
 
     def refusal(self, message: Message) -> str:
         """Count a write before it's forwarded. Returns why it must not be, if it goes too far."""

@@ -20,7 +20,7 @@ def parse_json(body: bytes) -> Any:
     """JSON, or None."""
     try:
         return json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
 
 
@@ -112,10 +112,11 @@ def _fields(data: bytes) -> dict[int, bytes]:
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
-    value = shift = 0
-    while True:
+    value = 0
+    for shift in range(0, 70, 7):  # ten bytes are the longest number
         byte = data[at]
         value |= (byte & 0x7F) << shift
-        at, shift = at + 1, shift + 7
+        at += 1
         if byte < 0x80:
             return value, at
+    raise IndexError("not a protobuf message")

@@ -109,7 +109,7 @@ class Exchange:
         record.reason = reason_of(answer.status, answer.body, record.resource, record.name)
         if is_binary(answer.content_type):
             record.note = f"answer not read: {answer.content_type}"
-        if record.verb != "list" and len(answer.body) <= BODY_CAP:
+        if record.verb != "list" and len(answer.body) <= BODY_CAP and self.proxy.keeps(answer.body):
             record.answer_body = answer.body
         if answer.status >= 400 or not (record.is_write or record.verb == "get"):
             return

@@ -120,6 +120,9 @@ class OpenWatch:
         return hitting
 
     def deliver(self, event: RecordedEvent, line: bytes) -> None:
+        if not self.proxy.keeps():
+            self.client.reset()
+            return
         event.time = self.now()
         self.proxy.versions.saw_event(event)
         self.proxy.recording.events.append(event)

@@ -44,6 +44,9 @@ class Proxy:
 
     async def handle(self, message: Message, client: Incoming) -> None:
         """Serve one request."""
+        if not self.keeps(message.target, message.header(b"user-agent"), message.body):
+            client.reset()
+            return
         if self.token and not message.header(b"authorization"):
             message.headers.append((b"Authorization", b"Bearer " + self.token.encode()))
         exchange = Exchange(self, message, client, self._begin(message))
@@ -108,6 +111,10 @@ class Proxy:
         self.recording.requests.append(record)
         self.recording.notify()
         return record
+
+    def keeps(self, *texts: bytes | str) -> bool:
+        """Whether the recording has room for one more record: it has, unless the operator is graded and wastes it."""
+        return self.allowance is None or self.allowance.keeps(*texts)
 
     def shows(self, namespace: str) -> bool:
         """Whether the operator may know of objects in this namespace; those in none are for all."""

@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from converge.cluster.pki import make_server
-from converge.recorder.allowance import Allowance
+from converge.recorder.allowance import MOST_KEPT, Allowance
 from converge.recorder.entries import FaultRecord, RecordedEvent, RecordedRequest
 from converge.recorder.faults import requests as request_faults
 from converge.recorder.faults.base import EventFault, Fault, RequestFault
@@ -262,9 +262,12 @@ class Recorder:
 
     # --- operators that no one trusts
 
-    def allow(self, *, writes: int, size: int) -> None:
-        """Refuse what the operator writes beyond so many writes and bytes stored, as a quota of the server would."""
-        self._proxy.allowance = Allowance(writes, size)
+    def allow(self, *, writes: int, size: int, kept: int = MOST_KEPT) -> None:
+        """Refuse what the operator writes beyond so many writes and bytes stored, as a quota of the server would.
+
+        Beyond so many bytes of a recording it gets no answers any more.
+        """
+        self._proxy.allowance = Allowance(writes, size, kept)
 
     # --- the past
 

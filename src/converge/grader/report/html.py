@@ -41,14 +41,26 @@ def page(labs: list[LabResult], notes: Sequence[str] = ()) -> str:
     return "\n".join(parts) + "\n</html>\n"
 
 
+def timeline_of(check: CheckResult) -> str:
+    """The page of a check's timeline, which the result has, or names; nothing if there's none."""
+    if is_page(check.timeline):
+        return check.timeline
+    file = Path(check.timeline)
+    return file.read_text(encoding="utf-8") if check.timeline and file.is_file() else ""
+
+
+def is_page(timeline: str) -> bool:
+    """Whether this is a page, and not the path of one."""
+    return timeline.startswith("<!doctype html>")
+
+
 def check_part(check: CheckResult) -> str:
     kind = str(check.status).replace(" ", "-")
     body = "" if check.passed else f"<pre>{escape(explain_check(check, indent=''))}</pre>"
     if not check.passed and check.lesson:
         body += f"<p>Lesson: <code>{escape(check.lesson)}</code></p>"
-    if check.timeline and Path(check.timeline).is_file():
-        drawn = escape(Path(check.timeline).read_text(encoding="utf-8"), quote=True)
-        body += f'<iframe sandbox title="Timeline" srcdoc="{drawn}"></iframe>'
+    if drawn := timeline_of(check):
+        body += f'<iframe sandbox title="Timeline" srcdoc="{escape(drawn, quote=True)}"></iframe>'
     is_open = "" if check.passed else " open"
     points = f", {check.points}/{check.max_points}" if check.asked else ""
     return (

@@ -161,7 +161,7 @@ def testbed(
     )
     yield made
     made.close()
-    if "recorder" in made.__dict__:
+    if "recorder" in made.__dict__ and not jailed:  # what others have handed in isn't “the last run” of anyone here
         archive.keep(made.recorder.recording)
 
 

@@ -24,6 +24,7 @@ class PlannedJob:
     deadline_factor: float
     whole_lab: bool = False  # all checks of the lab, so that its first one can decide for the others
     jailed: bool = False  # the submission is untrusted
+    timelines: str = ""  # the directory for the timelines of what fails; the archive's when empty
 
 
 @dataclass(frozen=True)

@@ -157,8 +157,11 @@ def pytest_runtest_makereport(
         item.stash[FAIL_FAST].record_decision(error)
         operator = getattr(item, "funcargs", {}).get("operator")
         if operator is not None and status is not Status.NOT_STARTED:
-            parts["seen"] = operator.evidence(parts.get("seen", []))
-            parts["timeline"] = draw_timeline(operator.recorded())
+            try:
+                parts["seen"] = operator.evidence(parts.get("seen", []))
+                parts["timeline"] = draw_timeline(operator.recorded(), item)
+            except Exception as unshown:  # here it would end pytest, and the grading of everyone in it
+                parts["seen"] = [*parts.get("seen", []), f"what it did can't be shown: {type(unshown).__name__}"]
         report.outcome, report.longrepr = "failed", explain(status, parts)
         if status is Status.NEEDS_KIND:
             report.outcome, report.longrepr = "skipped", (str(item.path), item.location[1] or 0, str(status))
@@ -176,6 +179,10 @@ def pytest_runtest_makereport(
     return report
 
 
+# What Python says of an answer that isn't what a check was written for: of another type, too large, or too deep.
+ODD_ANSWERS = (TypeError, ValueError, AttributeError, LookupError, ArithmeticError, RecursionError)
+
+
 def is_odd_answer(item: pytest.Item, error: BaseException) -> bool:
     """Whether a check stumbled over what a library lab's submission answered, such as a number in place of a class.
 
@@ -184,14 +191,24 @@ def is_odd_answer(item: pytest.Item, error: BaseException) -> bool:
     """
     job = planned_job(item)
     jailed = job is not None and job.jailed and "lab" in getattr(item, "funcargs", {})
-    return jailed and isinstance(error, TypeError | ValueError | AttributeError | LookupError)
+    return jailed and isinstance(error, ODD_ANSWERS)
 
 
-def draw_timeline(recording: Recording) -> str:
-    """Keep what the recorder has seen, and draw it; the path of the page."""
+def draw_timeline(recording: Recording, item: pytest.Item) -> str:
+    """Keep what the recorder has seen, and draw it; the path of the page.
+
+    The archive has one recording of each check. Of a class, each submission has a directory of its own.
+    """
     from converge.recorder import archive as recordings
+    from converge.recorder.timeline.page import page
 
-    return str(recordings.keep(recording).draw())
+    job = planned_job(item)
+    if job is None or not job.timelines:
+        return str(recordings.keep(recording).draw())
+    drawn = Path(job.timelines) / f"{split(item.name)[0]}.html"
+    drawn.parent.mkdir(parents=True, exist_ok=True)
+    drawn.write_text(page(recording), encoding="utf-8")
+    return str(drawn)
 
 
 class ResultStream:

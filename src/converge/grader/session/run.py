@@ -65,6 +65,7 @@ def run(
                     job.deadline_factor,
                     whole_lab=job.only is None,
                     jailed=job.jailed,
+                    timelines=job.timelines,
                 )
             )
 
@@ -250,4 +251,6 @@ def syntax_error(lab: Lab, against: str) -> dict[str, Any]:
         text = (error.text or "").rstrip()
         arrow = " " * max((error.offset or 1) - 1, 0) + "^"
         return {"message": f"{relative(path)}, line {error.lineno}: {error.msg}", "seen": [f"{text}\n{arrow}"]}
+    except (MemoryError, RecursionError):
+        return {"message": f"{relative(path)} is nested too deeply for Python to read it"}
     return {}

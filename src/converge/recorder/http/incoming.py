@@ -1,4 +1,7 @@
-"""A connection of the operator: requests in, one after another also when they come pipelined; answers out."""
+"""A connection of the operator: requests in, one after another also when they come pipelined; answers out.
+
+Nothing that a client sends, or doesn't read, takes more than some megabytes: a graded submission is such a client.
+"""
 
 import asyncio
 import socket
@@ -11,11 +14,28 @@ import httptools
 
 from converge.recorder.http.http1 import Message
 
-# How many pipelined requests may wait before no more is read.
+# How many pipelined requests may wait, and how many bytes of them, before no more is read.
 _MOST_WAITING = 64
+_MOST_BYTES_WAITING = 1024 * 1024
+LARGEST_HEAD = 1024 * 1024  # bytes of a request's line and headers: as many as the API server takes
+_HEADER_COSTS = 64  # bytes that each header takes beside its own
+LARGEST_BODY = 4 * 1024 * 1024  # bytes; the API server takes 3 MiB, and says so of one that is larger
+_BAD_REQUEST = b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+_TOO_LARGE_STATUS = (
+    b'{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure",'
+    b'"message":"Request entity too large: limit is 3145728","reason":"RequestEntityTooLarge","code":413}\n'
+)
+_TOO_LARGE = (
+    b"HTTP/1.1 413 Request Entity Too Large\r\nContent-Type: application/json\r\nContent-Length: %d\r\n"
+    b"Connection: close\r\n\r\n%b" % (len(_TOO_LARGE_STATUS), _TOO_LARGE_STATUS)
+)
 _RESET_ON_CLOSE = struct.pack("ii", 1, 0)
 
 Handler = Callable[[Message, "Incoming"], Awaitable[None]]
+
+
+class _TooLargeError(Exception):
+    """A request is larger than any that the API server takes."""
 
 
 class Incoming(asyncio.Protocol):
@@ -31,7 +51,11 @@ class Incoming(asyncio.Protocol):
         self._parser = httptools.HttpRequestParser(self)
         self._message = Message()
         self._body: list[bytes] = []
+        self._head_size = self._body_size = 0
         self._waiting: deque[Message] = deque()
+        self._paused = False
+        self._reads_answers = asyncio.Event()
+        self._reads_answers.set()
         self._worker: asyncio.Task[None] | None = None
         self._left_http = False
         self._early = b""
@@ -74,6 +98,7 @@ class Incoming(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._clients.discard(self)
         self._waiting.clear()
+        self._reads_answers.set()
         if not self.closed.done():
             self.closed.set_result(None)
 
@@ -83,6 +108,8 @@ class Incoming(asyncio.Protocol):
             return
         if self._left_http:
             self._early += data
+            if len(self._early) > LARGEST_BODY:
+                self.reset()
             return
         try:
             self._parser.feed_data(data)
@@ -93,15 +120,17 @@ class Incoming(asyncio.Protocol):
             else:
                 self._parser = httptools.HttpRequestParser(self)
                 self.data_received(rest)
-        except httptools.HttpParserError:
-            self.write(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+        except httptools.HttpParserError as error:
+            self.write(_TOO_LARGE if isinstance(error.__context__, _TooLargeError) else _BAD_REQUEST)
             self.close()
 
     def pause_writing(self) -> None:
+        self._reads_answers.clear()
         if self.on_pause is not None:
             self.on_pause(True)
 
     def resume_writing(self) -> None:
+        self._reads_answers.set()
         if self.on_pause is not None:
             self.on_pause(False)
 
@@ -110,11 +139,14 @@ class Incoming(asyncio.Protocol):
     def on_message_begin(self) -> None:
         self._message = Message()
         self._body = []
+        self._head_size = self._body_size = 0
 
     def on_url(self, url: bytes) -> None:
+        self._count_head(len(url))
         self._message.target += url.decode("latin-1")
 
     def on_header(self, name: bytes, value: bytes) -> None:
+        self._count_head(len(name) + len(value) + _HEADER_COSTS)
         self._message.headers.append((name, value))
 
     def on_headers_complete(self) -> None:
@@ -130,6 +162,10 @@ class Incoming(asyncio.Protocol):
             self.write(b"HTTP/1.1 100 Continue\r\n\r\n")
 
     def on_body(self, data: bytes) -> None:
+        self._body_size += len(data)
+        if self._body_size > LARGEST_BODY:
+            self._body = []
+            raise _TooLargeError
         self._body.append(data)
 
     def on_message_complete(self) -> None:
@@ -137,8 +173,27 @@ class Incoming(asyncio.Protocol):
         self._waiting.append(self._message)
         if self._worker is None:
             self._worker = asyncio.get_running_loop().create_task(self._work())
-        elif len(self._waiting) > _MOST_WAITING and self._transport is not None:
+        elif self._too_many_wait():
+            self._pause_reading()
+
+    def _pause_reading(self) -> None:
+        if self._transport is not None and not self._paused and not self._transport.is_closing():
+            self._paused = True
             self._transport.pause_reading()
+
+    def _resume_reading(self) -> None:
+        if self._transport is not None and self._paused and not self._transport.is_closing():
+            self._paused = False
+            self._transport.resume_reading()
+
+    def _count_head(self, size: int) -> None:
+        self._head_size += size
+        if self._head_size > LARGEST_HEAD:
+            raise _TooLargeError
+
+    def _too_many_wait(self) -> bool:
+        waiting = self._waiting
+        return len(waiting) > _MOST_WAITING or sum(len(each.body) for each in waiting) > _MOST_BYTES_WAITING
 
     async def _work(self) -> None:
         try:
@@ -148,7 +203,8 @@ class Incoming(asyncio.Protocol):
                 if not message.keep_alive:
                     self.close()
                     return
-                if len(self._waiting) == _MOST_WAITING and self._transport is not None:
-                    self._transport.resume_reading()
+                if not self._too_many_wait():
+                    self._resume_reading()
+                await self._reads_answers.wait()  # one who reads none gets no more
         finally:
             self._worker = None

@@ -1,6 +1,7 @@
 """Reconciles from the operator's own log, for the timeline: when one ended, of which object, how long it took.
 
-The runtime says so at the level ``debug``, as text or as JSON. Logs of others have no such line, and need none.
+The runtime says so at the level ``debug``, as text or as JSON. Logs of others have no such line, and need none. An
+operator may print what it likes: a line that only looks like one of these is passed over.
 """
 
 import json
@@ -14,7 +15,8 @@ from converge.recorder.routes import plural
 _TEXT = re.compile(
     r"(?P<time>\d\d:\d\d:\d\d\.\d{3}) DEBUG (?P<controller>\S+) (?P<key>\S+): (?P<message>reconciled in .*)"
 )
-_MESSAGE = re.compile(r"reconciled in (?P<milliseconds>[\d.]+) ms(?:, again in (?P<again>\S+) s)?")
+_NUMBER = r"\d{1,9}(?:\.\d{1,9})?(?:e[+-]\d\d)?"  # as %g writes it
+_MESSAGE = re.compile(rf"reconciled in (?P<milliseconds>{_NUMBER}) ms(?:, again in (?P<again>-?{_NUMBER}) s)?")
 _DAY = 86400
 
 
@@ -23,14 +25,15 @@ def reconciles(log: str, started: float) -> Iterator[Note]:
     for line in log.splitlines():
         fields = _fields(line)
         took = _MESSAGE.match(fields.get("message", ""))
-        if took is None or "key" not in fields:
+        if took is None or not {"key", "controller", "time"} <= fields.keys():
             continue
         seconds = float(took["milliseconds"]) / 1000
         name = fields["key"].rpartition("/")[2]
-        begun = _seconds_since(started, fields["time"]) - seconds
-        yield Note(
-            begun, f"reconcile of {name}: {seconds * 1000:.0f} ms", f"{plural(fields['controller'])}/{name}", seconds
-        )
+        ended = _seconds_since(started, fields["time"])
+        if ended is None or not 0 <= seconds <= _DAY:
+            continue
+        what = f"reconcile of {name}: {seconds * 1000:.0f} ms"
+        yield Note(ended - seconds, what, f"{plural(fields['controller'])}/{name}", seconds)
 
 
 def asked_to_look_again(log: str, name: str) -> float | None:
@@ -40,7 +43,7 @@ def asked_to_look_again(log: str, name: str) -> float | None:
         fields = _fields(line)
         took = _MESSAGE.match(fields.get("message", ""))
         if took and fields.get("key", "").rpartition("/")[2] == name:
-            last[fields["controller"]] = took["again"]
+            last[fields.get("controller", "")] = took["again"]
     return min((float(again) for again in last.values() if again), default=None)
 
 
@@ -53,18 +56,24 @@ def without_reconciles(log: str) -> str:
 def _fields(line: str) -> dict[str, str]:
     if line.startswith("{"):
         try:
-            return dict(json.loads(line))
-        except ValueError:
+            said = json.loads(line)
+        except (ValueError, RecursionError):
             return {}
+        return {key: value for key, value in said.items() if isinstance(value, str)}
     found = _TEXT.match(line)
     return found.groupdict() if found else {}
 
 
-def _seconds_since(started: float, time: str) -> float:
-    if "T" in time:
-        return datetime.fromisoformat(time).timestamp() - started
+def _seconds_since(started: float, time: str) -> float | None:
+    """When a line was written; None if that isn't a time of this run."""
+    try:
+        if "T" in time:
+            passed = datetime.fromisoformat(time).timestamp() - started
+            return passed if abs(passed) < _DAY else None
+        clock = datetime.strptime(time, "%H:%M:%S.%f")
+    except (ValueError, OverflowError):
+        return None
     begin = datetime.fromtimestamp(started)
-    clock = datetime.strptime(time, "%H:%M:%S.%f")
     midnight = begin.replace(hour=0, minute=0, second=0, microsecond=0)
     passed = (clock - datetime(1900, 1, 1)).total_seconds() - (begin - midnight).total_seconds()
     return passed % _DAY  # the log says no date; a run does not last a day

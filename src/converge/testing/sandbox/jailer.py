@@ -16,6 +16,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from converge.testing.sandbox import system_calls
 from converge.testing.sandbox.relay import Address, start
 from converge.testing.sandbox.supervisor import Launched, supervise
 
@@ -34,12 +35,13 @@ def main() -> None:
 
     def launch() -> Launched:
         told, tell = os.pipe()
-        command = [bwrap, "--info-fd", str(tell), *rest]
-        child = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, pass_fds=[tell, *setup["pass_fds"]], start_new_session=True
-        )
+        refused = system_calls.descriptor()
+        seccomp = [] if refused is None else ["--seccomp", str(refused)]
+        given = [tell, *([] if refused is None else [refused]), *setup["pass_fds"]]
+        command = [bwrap, "--info-fd", str(tell), *seccomp, *rest]
+        child = subprocess.Popen(command, stdin=subprocess.DEVNULL, pass_fds=given, start_new_session=True)
         child.returncode = 0  # the supervisor waits for it, not this object
-        for descriptor in (tell, *setup["pass_fds"]):
+        for descriptor in given:
             os.close(descriptor)
         return Launched(child.pid, *find(told))
 

@@ -5,7 +5,7 @@ Reads that found nothing before a create are no news, nor are writes that change
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -13,18 +13,22 @@ from converge.testing.verdicts.values import differences
 
 if TYPE_CHECKING:
     from converge.recorder import RecordedRequest, Recorder
+    from converge.recorder.entries import RecordedEvent
 
 MOST_LINES = 6  # lines of each kind
 CHANGES_SHOWN = 3  # of one write
 LONGEST_VALUE = 80
 LONGEST_SENT = 160
 BY_THE_SERVER = ("metadata.managedFields", "metadata.resourceVersion", "metadata.generation", "status")
+Place = tuple[str, str, str]  # a resource, a namespace, a name
+Version = tuple[str, str, str, str]  # and a version of it
 NOT_STATE = ("events", "leases")  # a word to people and a sign of life: neither is what a check judges
 
 
 def refused(recorder: Recorder) -> list[str]:
     """The requests that the server refused, with its reason, each once."""
-    lines = [str(each) for each in recorder.requests if is_refused(each) and not _expected(each, recorder)]
+    known = _known(recorder)
+    lines = [str(each) for each in recorder.requests if is_refused(each) and not _expected(each, known)]
     return counted(lines)[-MOST_LINES:]
 
 
@@ -35,7 +39,11 @@ def is_refused(request: RecordedRequest) -> bool:
 def written(requests: Sequence[RecordedRequest]) -> list[str]:
     """The last writes that changed something, each with what it changed; if none did, the last of the others."""
     done = [each for each in requests if each.is_write and not is_refused(each) and each.resource not in NOT_STATE]
-    changing = [_changed(each, requests) for each in done if each.changed is not False]
+    answers: dict[Version, RecordedRequest] = {}
+    for each in requests:
+        if each.kind and each.answer_body and each.version_after:  # a table has no kind
+            answers.setdefault((*_place(each), each.version_after), each)
+    changing = [_changed(each, answers) for each in done if each.changed is not False]
     return counted(changing)[-MOST_LINES:] or counted([str(each) for each in done])[-MOST_LINES:]
 
 
@@ -45,20 +53,24 @@ def counted(lines: Sequence[str]) -> list[str]:
     return [f"{line}  ×{times}" if times > 1 else line for line, times in found]
 
 
-def _expected(request: RecordedRequest, recorder: Recorder) -> bool:
+def _place(record: RecordedRequest | RecordedEvent) -> Place:
+    return record.resource, record.namespace, record.name
+
+
+def _known(recorder: Recorder) -> set[Place]:
+    """The objects that were there at some time, or were about to be made. One who asks in a loop asks very often."""
+    asked = {_place(each) for each in recorder.requests if each.is_write or not is_refused(each)}
+    return asked | {_place(each) for each in recorder.events}
+
+
+def _expected(request: RecordedRequest, known: Set[Place]) -> bool:
     """Whether a read found nothing of an object that was there at another time, or is about to be made."""
-    if request.status != 404 or request.is_write:
-        return False
-    place = (request.resource, request.namespace, request.name)
-    return any((event.resource, event.namespace, event.name) == place for event in recorder.events) or any(
-        (each.resource, each.namespace, each.name) == place and (each.is_write or not is_refused(each))
-        for each in recorder.requests
-    )
+    return request.status == 404 and not request.is_write and _place(request) in known
 
 
-def _changed(request: RecordedRequest, requests: Sequence[RecordedRequest]) -> str:
+def _changed(request: RecordedRequest, answers: Mapping[Version, RecordedRequest]) -> str:
     """A write and what it did to its object, where an earlier answer shows how that was before."""
-    line, before = str(request), _before(request, requests)
+    line, before = str(request), _before(request, answers)
     if before is None or not isinstance(request.answer, dict):
         sent = request.sent_body.decode(errors="replace")
         return f"{line}\n    sent: {sent}" if 0 < len(sent) <= LONGEST_SENT else line
@@ -71,15 +83,10 @@ def _changed(request: RecordedRequest, requests: Sequence[RecordedRequest]) -> s
     return "\n    ".join([line, *found[:CHANGES_SHOWN], *more])
 
 
-def _before(request: RecordedRequest, requests: Sequence[RecordedRequest]) -> dict[str, Any] | None:
+def _before(request: RecordedRequest, answers: Mapping[Version, RecordedRequest]) -> dict[str, Any] | None:
     """The object as it was just before a write; None where no answer showed that version."""
-    place = (request.resource, request.namespace, request.name)
-    for each in requests:
-        if request.version_before and (each.resource, each.namespace, each.name) == place:
-            answer = each.answer
-            if isinstance(answer, dict) and answer.get("metadata", {}).get("resourceVersion") == request.version_before:
-                return answer
-    return None
+    found = answers.get((*_place(request), request.version_before))
+    return found.answer if found and isinstance(found.answer, dict) else None
 
 
 def _short(text: str) -> str:

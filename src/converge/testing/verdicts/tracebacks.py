@@ -99,7 +99,7 @@ def _lines_of(line: str) -> Iterator[str]:
     if line.startswith("{"):
         try:
             said = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             said = None
         if isinstance(said, dict) and "message" in said:
             yield " ".join(str(said[key]) for key in ("level", "controller", "key", "message") if key in said)
