@@ -169,7 +169,7 @@ def test_a_result_that_blames_the_grader_is_graded_again_but_not_forever(tmp_pat
 
 def test_a_result_is_on_the_disk_before_it_has_its_name(monkeypatch, tmp_path, lab):
     """Else a power cut leaves a file of that name with nothing in it."""
-    store, [ada] = Store(tmp_path / "out"), class_of(tmp_path / "in", lab, "ada")
+    store, [ada] = ResultStore(tmp_path / "out"), class_of(tmp_path / "in", lab, "ada")
     there = []
     monkeypatch.setattr("os.fsync", lambda descriptor: there.append(store.path("ada", lab).exists()))
     store.write("ada", lab, grading.refused(Piece(ada, lab), "wrong"))
@@ -203,7 +203,7 @@ def test_each_student_sees_timelines_of_their_own_work(monkeypatch, tmp_path, la
             on_result(number, result)
 
     monkeypatch.setattr(grading, "run", run)
-    store = Store(tmp_path / "out")
+    store = ResultStore(tmp_path / "out")
     grading.grade(courses.load(), store, grading.pieces(store, found, [lab], {}), lambda piece, result: None)
     report(store, found, lab)
     for number, student in enumerate(("ada", "bob", "eve")):
@@ -211,13 +211,13 @@ def test_each_student_sees_timelines_of_their_own_work(monkeypatch, tmp_path, la
         assert [f"the work of number {each}" in page for each in range(3)] == [each == number for each in range(3)]
         stored = json.loads(store.path(student, lab).read_text())["checks"][0]["timeline"]
         assert stored == f"timelines/{lab.slug}/{student}/{lab.checks[0].name}.html"
-    moved = Store((tmp_path / "out").rename(tmp_path / "moved"))
+    moved = ResultStore((tmp_path / "out").rename(tmp_path / "moved"))
     assert "number 1" in html.timeline_of(moved.read("bob", lab).checks[0])
 
 
 def test_a_timeline_outside_of_the_class_is_not_shown(tmp_path, lab):
     """Results of an earlier version name the archive's, which is that of whoever failed last."""
-    store, [ada] = Store(tmp_path / "out"), class_of(tmp_path / "in", lab, "ada")
+    store, [ada] = ResultStore(tmp_path / "out"), class_of(tmp_path / "in", lab, "ada")
     store.write("ada", lab, grading.refused(Piece(ada, lab), "wrong"))
     stored = json.loads(store.path("ada", lab).read_text())
     (tmp_path / "other.html").write_text("<!doctype html>someone else's")
@@ -228,7 +228,7 @@ def test_a_timeline_outside_of_the_class_is_not_shown(tmp_path, lab):
 
 def test_a_result_cannot_have_a_file_of_the_instructor_shown(tmp_path, lab):
     """One that comes out of a Pod may name any."""
-    store, [ada] = Store(tmp_path / "out"), class_of(tmp_path / "in", lab, "ada")
+    store, [ada] = ResultStore(tmp_path / "out"), class_of(tmp_path / "in", lab, "ada")
     (tmp_path / "secret").write_text("<!doctype html>the instructor's own")
     result = grading.refused(Piece(ada, lab), "wrong")
     result.checks[0].timeline = str(tmp_path / "secret")
@@ -239,7 +239,7 @@ def test_a_result_cannot_have_a_file_of_the_instructor_shown(tmp_path, lab):
 
 
 def test_a_check_that_is_graded_again_leaves_the_timelines_of_others(monkeypatch, tmp_path, lab):
-    store, [ada] = Store(tmp_path / "out"), class_of(tmp_path / "in", lab, "ada")
+    store, [ada] = ResultStore(tmp_path / "out"), class_of(tmp_path / "in", lab, "ada")
     result = grading.refused(Piece(ada, lab), "wrong")
     result.checks[0].timeline = "<!doctype html>the first"
     store.write("ada", lab, result)
