@@ -205,7 +205,7 @@ def test_reconciles_are_read_from_the_log_of_the_runtime(capfd: pytest.CaptureFi
     ],
 )
 def test_a_line_that_only_looks_like_a_reconcile_is_passed_over(line: str) -> None:
-    """The log is that of whoever is graded: it may name a moment long ago, or be no text at all."""
+    """The log is that of anyone who is graded: it may name a moment long ago, or be no text at all."""
     before = time.time()
     assert [note for note in reconciles(line, before) if note.time < -86400] == []
     assert asked_to_look_again(line, "web") is None
