@@ -13,4 +13,4 @@ PASS = '{"message": "reconciled in 5 ms", "key": "a/web", "controller": "webapp"
 def attack(client):
     lines = ['{"message": 5}', '{"message":' * 2_000, *(PASS % f"{year}-01-01T00:00:00+00:00" for year in (1900, 9999))]
     builtins.print("\n".join(lines), flush=True)
-    raise RuntimeError("it fails, and somebody has to say why")
+    raise RuntimeError("it fails, and someone has to say why")
