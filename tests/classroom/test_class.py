@@ -216,7 +216,7 @@ def test_each_student_sees_timelines_of_their_own_work(monkeypatch, tmp_path, la
 
 
 def test_a_timeline_outside_of_the_class_is_not_shown(tmp_path, lab):
-    """Results of an earlier version name the archive's, which is that of anyone who failed last."""
+    """Results of an earlier version name the archive's, which is that of the student who failed last."""
     store, [ada] = ResultStore(tmp_path / "out"), class_of(tmp_path / "in", lab, "ada")
     store.write("ada", lab, grading.refused(Piece(ada, lab), "wrong"))
     stored = json.loads(store.path("ada", lab).read_text())
