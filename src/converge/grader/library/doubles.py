@@ -27,11 +27,18 @@ class FakeClock:
 
 
 def queue_with_instant_timeouts(clock: Any) -> Any:
-    """The runtime's queue, on which a timeout of ``get`` has passed in a moment: it counts those in ``timed_out``."""
+    """The runtime's queue, on which a timeout of ``get`` has passed in a moment: it counts those in ``timed_out``.
+
+    In ``given_back`` it counts the calls of ``done``.
+    """
     from converge.runtime import WorkQueue
 
     class ImpatientQueue(WorkQueue[Any]):
-        timed_out = 0
+        timed_out = given_back = 0
+
+        def done(self, key: Any) -> None:
+            self.given_back += 1
+            super().done(key)
 
         def get(self, timeout: float | None = None) -> Any:
             found = super().get(None if timeout is None else min(timeout, 0.01))
