@@ -155,8 +155,8 @@ def test_a_key_is_reconciled_and_let_go(bench):
         bench.queue.given_back,
         1,
         when="one key was added and reconciled; calls of done()",
-        hint="Give a key back once, after its pass. By the second time another worker may have it, and then a third one "
-        "gets it as well.",
+        hint="Give a key back once, after its pass. By the second time another worker may have it, and then a third "
+        "one gets it as well.",
     )
     bench.queue.add(request)
     expect(

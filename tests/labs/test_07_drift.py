@@ -213,11 +213,16 @@ def test_an_injected_container_stays(operator, namespace):
     )
     app.edit(sidecar=None)
     follows(app, when="the sidecar was removed from the spec", hint="Remove only `logger`.")
+    by_hand = {"template": {"spec": {"containers": [{"name": "web", "image": one}]}}}
+    namespace.patch("Deployment", app.name, {"spec": by_hand}, type="strategic")
+    follows(
+        app, when="the image of `web` was changed by hand, beside an injected container", hint="That field is yours."
+    )
     found = container(deployment_of(app), "proxy")
     expect(
         {key: found.get(key) for key in proxy},
         proxy,
-        when="a container `proxy` was injected, then image and sidecar were changed",
+        when="a container `proxy` was injected, then image and sidecar were changed, and the image once more by hand",
         hint="If you write the list of containers as a whole, it drops the containers of others.",
     )
 
