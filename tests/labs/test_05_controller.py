@@ -365,12 +365,13 @@ def test_workers_wait_for_the_caches(bench):
     gates[0].open()
     hurried = bench.lab.resolve(DOUBLES + "InstantSleep")()
     running = bench.run(gates)
-    # A limit may count looks or seconds: so first many short waits, then, all at once, a day.
-    for looks, seconds, what in ((20_000, 300, "some minutes"), (20_100, 86_400, "a day")):
+    # A limit may count looks or seconds: so first many short waits, then, all at once, a day and a few looks after it.
+    for looks, seconds, what in ((20_000, 300, "some minutes"), (100, 0, "a day")):
+        enough = hurried.waits + looks
         never(
             lambda: bench.seen,
-            until=lambda looks=looks, seconds=seconds: (
-                (hurried.waits >= looks and hurried.waited >= seconds) or running.call.finished(within=0)
+            until=lambda enough=enough, seconds=seconds: (
+                (hurried.waits >= enough and hurried.waited >= seconds) or running.call.finished(within=0)
             ),
             within=2,  # enough for one that looks without a pause: it has nothing that could be hurried
             when=f"one of two informers had synced, a key waited, and the other informer took {what}",
