@@ -1,8 +1,8 @@
 """Grade the operators of the Go tabs with the checks of their labs.
 
 ``python -m go.labs 06`` builds and grades one, ``python -m go.labs`` all of them. The exit status is 0 if exactly the
-checks in ``EXCEPT`` fail, each of which says why no operator on controller-runtime should pass it. ``README.md`` has
-the same as a table; ``python -m go.labs --table`` prints it.
+checks in ``EXCEPT`` fail, each of which says why no operator on controller-runtime should pass it; those in ``LUCK``
+don't count. ``README.md`` has the same as a table; ``python -m go.labs --table`` prints it.
 """
 
 import json
@@ -20,7 +20,10 @@ SHIP = golang.COURSE_MODULE / "lessons" / "16_ship"
 LABS = ("01", "06", "07", "08", "09", "10", "11", "12", "14", "15", "16")
 
 #: Checks that a Go operator need not pass, with the reason.
-EXCEPT: dict[str, str] = {}
+EXCEPT = {"01.10": "takes a `404 page not found` for an absent object, because client-go says NotFound of both"}
+
+#: Checks that may end either way, with the reason.
+LUCK = {"09.12": "may lose an Event in a crash, because client-go sends Events in the background"}
 
 
 def table() -> str:
@@ -33,7 +36,8 @@ def table() -> str:
             for place, check in enumerate(lab.checks, start=1)
             if check.kubelet or f"{number}.{place}" in EXCEPT
         }
-        why = ", ".join(f"{name} {reason}" for name, reason in missing.items())
+        luck = {name: reason for name, reason in LUCK.items() if name.startswith(number)}
+        why = ", ".join(f"{name} {reason}" for name, reason in {**missing, **luck}.items())
         lines.append(f"| `{lab.slug}` | {len(lab.checks) - len(missing)} of {len(lab.checks)} | {why} |")
     return "\n".join(lines) + "\n"
 
@@ -60,13 +64,13 @@ def grade(lab: str, program: Path) -> list[str]:
     problems = []
     for check in result["checks"]:
         number, passed = check["number"], check["status"] == "passed"
-        why = EXCEPT.get(number, "")
+        why = EXCEPT.get(number) or LUCK.get(number, "")
         print(
             f"{number:>5}  {check['status']:<10} {check['title']}" + (f"\n       {why}" if why and not passed else "")
         )
         if not passed and not why and check["status"] != "needs kind":
             problems.append(f"{number} {check['status']}: {json.dumps(check['parts'], indent=1, ensure_ascii=False)}")
-        if passed and why:
+        if passed and number in EXCEPT:
             problems.append(f"{number} passes by now: take it out of EXCEPT")
     return problems
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -39,7 +40,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	}
 	_, err := EnsureOwned(ctx, r.Client, app)
 	if taken := (NameTaken)(""); errors.As(err, &taken) {
-		r.Events.Eventf(app, nil, corev1.EventTypeWarning, "NameTaken", "Reconcile", "%s", taken)
+		both := strings.ReplaceAll(err.Error(), "\n", "; ") // either name may be the one to clear
+		r.Events.Eventf(app, nil, corev1.EventTypeWarning, "NameTaken", "Reconcile", "%s", both)
 		return ctrl.Result{RequeueAfter: 30 * time.Second}, nil // a stranger's object that goes sends us no event
 	}
 	return ctrl.Result{}, err
