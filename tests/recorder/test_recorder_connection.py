@@ -6,6 +6,7 @@ import http.client
 import http.server
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import urlsplit
 
 import pytest
@@ -38,7 +39,8 @@ def play(scene: Callable[[], Awaitable[None]]) -> None:
     async def timed() -> None:
         await asyncio.wait_for(scene(), LIMIT)
 
-    asyncio.run(timed())
+    with ThreadPoolExecutor(1) as thread:  # of its own: the browser tests keep a loop running in the main one
+        thread.submit(asyncio.run, timed()).result()
 
 
 async def echo(message: Message, client: Incoming) -> None:
