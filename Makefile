@@ -56,7 +56,7 @@ doctor: $(VENV)/.learn ## Say what is here, what is missing and what to type
 
 ## Work on the course
 test: $(VENV)/.all browser lint ## Test the course itself, and grade every skeleton and solution
-	@$(BIN)/pytest -n 6 --dist loadgroup
+	@$(BIN)/pytest -n 5 --dist loadgroup
 
 test-failed: $(VENV)/.all browser lint ## Try once more, one at a time, what failed in the last make test
 	@$(BIN)/pytest -n 1 --dist loadgroup --last-failed --last-failed-no-failures none
