@@ -6,6 +6,7 @@ from converge.site.terminal_session import TerminalSession
 
 with TerminalSession(sys.argv[1], namespace="lesson-02") as session:
     session.run("kubectl create -f docs/examples/01_loop/shop.yaml")
+    session.run_silently("wait --for=create deployment/shop --timeout=30s")
     session.run_silently("wait --for=jsonpath='{.status.availableReplicas}'=3 deployment/shop --timeout=30s")
     session.comment("the operator is stopped")
     session.stop()
