@@ -25,6 +25,7 @@ follows = partial(deployment_follows, within=SOON)
 
 def stays(operator, app, *, when, hint):
     """At rest, the Deployment is what the WebApp asks for: a right moment on the way doesn't count."""
+    follows(app, when=when, hint=hint)  # an event takes its time to the operator, which is at rest until then
     operator.settle()
     when = f"{when}, and the operator had come to rest"
     expect(image_and_replicas(app), wanted_image_and_replicas(app), when=when, hint=hint)

@@ -246,16 +246,16 @@ def test_handlers_get_keys(followed, namespace, lab):
         hint="Call every handler.",
     )
     for names, found in ((nobody, []), (owners, ["first-" + app.name, "second-" + app.name])):
-        expect(
-            [names[:2], len(names)],
+        eventually(
+            lambda names=names: [names[:2], len(names)],
             [found, 3 * len(found)],
             when=f"a handler was added with `keys` that finds {len(found)} keys, and a WebApp was listed, changed and "
             "deleted (the first names that the handler got, and how many in all)",
             hint="Each handler is called with every key that its own `keys` finds, and not with the object's own key.",
         )
     old, new = namespace.images.web
-    expect(
-        images,
+    eventually(
+        lambda: images,
         [old, new, new],
         when="a WebApp was listed, its image was changed, and it was deleted; a function of `keys` noted the image of "
         "each object that it got",

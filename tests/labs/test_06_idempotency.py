@@ -181,6 +181,7 @@ def test_the_sidecar_is_there_once_and_only_where_it_is_asked_for(request, opera
     )
     without.edit(image=image)
     namespace.delete("Deployment", without.name)
+    operator.settle()  # a cache has heard of the deletion by then
     without.poke()
     eventually(
         lambda: wrong(without),
@@ -238,6 +239,7 @@ def test_two_webapps_do_not_touch_each_other(operator, namespace):
         copy["metadata"] = {"name": f"{mine.name}-canary", "labels": child["metadata"].get("labels", {})}
         namespace.create(copy)
         namespace.delete(child["kind"], mine.name)
+    operator.settle()  # a cache has heard of the deletion by then
     mine.poke()
     both(
         mine,
@@ -268,6 +270,7 @@ def test_a_stale_read_does_no_harm(operator, namespace, recorder):
     operator.settle()
     for kind in CHILDREN:
         namespace.delete(kind, bystander.name)
+        operator.settle()  # a cache has heard of the deletion by then
         bystander.poke()
         child(
             bystander,
@@ -281,6 +284,7 @@ def test_a_stale_read_does_no_harm(operator, namespace, recorder):
         both(app, when=f"a WebApp was created while reads of {stale}s showed the past")
         made = uid_of(app, stale)
         namespace.delete(other, app.name)
+        operator.settle()  # a cache has heard of the deletion by then
         app.poke()
         child(
             app,

@@ -238,7 +238,9 @@ def test_at_rest_nothing_is_written(operator, namespace):
         hint="Compare the fields that you want with the same fields of what is there. The server adds defaults, so the "
         "whole specs are never equal; and an apply or a PUT that changes nothing is still a write.",
     )
-    app.edit(autoscaled=True)
+    app.edit(autoscaled=True, labels={"a": "c"})
+    when = "autoscaled was switched on, and a label was changed"
+    carries(app, {"a": "c"}, when=when, hint="Other fields are still yours.")  # so it has seen the edit
     attacks.zero_writes_at_rest(
         operator,
         app,
@@ -315,7 +317,8 @@ def test_the_autoscaler_has_the_last_word_on_replicas(operator, namespace, recor
     one, two = namespace.images.web
     app = namespace.webapp(image=one, replicas=1, autoscaled=True)
     operator.start()
-    eventually(lambda: service_of(app), when="an autoscaled WebApp was created", expected="its Service")
+    for child in (service_of, deployment_of):
+        eventually(lambda child=child: child(app), when="an autoscaled WebApp was created", expected="its children")
     quiet(operator)
     number = random.randint(3, 5)
     mark = recorder.mark()

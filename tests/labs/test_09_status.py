@@ -24,6 +24,8 @@ from converge.testing import attacks
 from converge.testing.objects.history import History, version
 from converge.testing.waits.idle import rolled_out
 
+REFUSED = "If the status couldn't be written, nobody got the report. Let the error end the pass, and it runs again."
+
 
 def becomes_available(app, *, when, hint):
     """Wait until the WebApp says of its newest generation that it is available."""
@@ -90,6 +92,18 @@ def premature(history, app):
         if before and ((image_of(before[-1]), before[-1]["spec"]["replicas"]) != wanted or not rolled_out(before[-1])):
             found.append(f"generation {generation}, when the Deployment had {describe(before[-1])}")
     return found
+
+
+def rollout_fails(app):
+    """Wait until the controller manager has called the rollout failed.
+
+    It sets itself an alarm for the deadline, but not if it has just called the Deployment failed for a rollout that
+    was over. Then it waits for the next event about it.
+    """
+    for touched in range(5):
+        if eventually(lambda: has_failed(deployment_of(app), app.spec["image"]), within=2.5):
+            return
+        app.namespace.patch("Deployment", app.name, {"metadata": {"annotations": {"touched": str(touched)}}})
 
 
 def unfounded(history, app, newest):
@@ -348,6 +362,7 @@ def test_the_time_of_a_condition_changes_with_its_status(operator, namespace):
     )
     operator.settle()
     namespace.patch("Deployment", app.name, {"spec": {"progressDeadlineSeconds": 1}})  # and now for another reason
+    rollout_fails(app)
     eventually(
         lambda: conditions_of(app)["Degraded"],
         "True",
@@ -441,6 +456,7 @@ def test_a_failed_rollout_is_degraded(operator, namespace):
     app = running(operator, namespace)
     namespace.patch("Deployment", app.name, {"spec": {"progressDeadlineSeconds": 1}})
     app.edit(image=namespace.images.bad)
+    rollout_fails(app)
     # Both in one look: the controller manager may call a rollout failed for a moment when it has just begun, since the
     # one before it is longer ago than the deadline.
     eventually(
@@ -649,7 +665,7 @@ def test_an_event_tells_people(operator, namespace, recorder):
 
 
 @check(points=2, section="of-which-generation", timeout=60)
-def test_a_refused_request_is_made_again(operator, namespace):
+def test_a_refused_request_is_made_again(operator, namespace, recorder):
     """Any request may fail, a write of the status too: the report is true in the end."""
 
     def wrong(app):
@@ -664,8 +680,14 @@ def test_a_refused_request_is_made_again(operator, namespace):
         wrong=wrong,
         children=CHILDREN,
         modes=["500", "409"],
-        hint="If the status couldn't be written, nobody got the report. Let the error end the pass, and it runs again.",
+        hint=REFUSED,
     )
+    app = running(operator, namespace)
+    operator.settle()
+    recorder.fail(writes("WebApp", name=app.name), status=500)
+    app.edit(register=namespace.new_name())  # this leads to one report, and no event comes after it
+    when = "a field that no child depends on was changed, and the report about it was answered with 500"
+    becomes_available(app, when=when, hint=REFUSED)
 
 
 @check(points=2, section="report-do-not-decide")

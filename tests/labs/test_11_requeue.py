@@ -505,7 +505,7 @@ def test_sick_ones_do_not_starve_the_others(operator, namespace, outside):
 
 
 @check(points=2, section="four-answers", timeout=60)
-def test_a_failed_request_is_made_again(operator, namespace, outside):
+def test_a_failed_request_is_made_again(operator, namespace, recorder, outside):
     """Any request to the API server may fail once: in the end all is there, and the condition says so."""
     configure(operator, period=30, cap=0.2)
 
@@ -522,6 +522,15 @@ def test_a_failed_request_is_made_again(operator, namespace, outside):
         children=CHILDREN,
         modes=["500", "409"],
         hint="Raise what failed, even if it's the report that failed. The pass runs again.",
+    )
+    name, secret = namespace.new_name(), namespace.new_name()
+    recorder.fail(writes("WebApp", name=name), status=500)
+    says(
+        webapp(namespace, name, dependsOnSecret=secret),
+        "False",
+        when="a WebApp waited for a Secret, and its first report was answered with 500",
+        hint="Raise what failed, even if it's the report that failed. The pass runs again.",
+        naming=secret,
     )
 
 

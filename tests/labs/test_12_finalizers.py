@@ -10,6 +10,7 @@ from converge.grader.checks.webapps import CHILDREN, summary, wanted_summary
 from converge.recorder import writes
 from converge.runtime import NotFound
 from converge.testing import attacks
+from converge.testing.waits.deadlines import scaled
 
 FOREIGN = "backup.example/wait-for-me"
 NO_ANSWER = 0
@@ -106,7 +107,7 @@ def test_the_record_goes_before_the_webapp(operator, namespace, outside):
     """When a WebApp is deleted its record goes first, then the WebApp, then its children."""
     app, host = registered(operator, namespace, outside)
     operator.settle()
-    outside.slow(0.3)  # so that a WebApp that does not wait is gone before its record
+    outside.slow(scaled(0.3))  # so that a WebApp that does not wait is gone before its record
     app.delete()
     has_gone(app, when="a WebApp was deleted", hint="When the record is gone, take your finalizer off.")
     expect(

@@ -44,9 +44,11 @@ def image(operator, namespace):
     operator.environment["POSTGRES_IMAGE"] = namespace.images.postgres[0].rpartition(":")[0]
 
 
-def as_wished(db, *, when, hint):
+def as_wished(db, *, when, hint, within=10):
     """Wait until nothing is wrong."""
-    eventually(lambda: wrong_children(db) or "nothing is wrong", "nothing is wrong", when=when, hint=hint)
+    eventually(
+        lambda: wrong_children(db) or "nothing is wrong", "nothing is wrong", within=within, when=when, hint=hint
+    )
 
 
 def made(operator, namespace, **spec):
@@ -445,10 +447,11 @@ def test_the_secret_of_a_stranger_is_left_alone(operator, namespace):
     namespace.delete("Service", second)
     namespace.delete("StatefulSet", third)
     hint = "When an object that is not yours goes, you may get no event, so look again every few seconds."
-    as_wished(db, when="the stranger's Secret was deleted", hint=hint)
+    within = 14  # ten seconds until it looks again, and the pass itself
+    as_wished(db, within=within, when="the stranger's Secret was deleted", hint=hint)
     reports(db, when="the stranger's Secret was gone", hint="Degraded is about now.", Degraded="False")
-    as_wished(blocked, when="the stranger's Service was deleted", hint=hint)
-    as_wished(shadowed, when="the stranger's StatefulSet was deleted", hint=hint)
+    as_wished(blocked, within=within, when="the stranger's Service was deleted", hint=hint)
+    as_wished(shadowed, within=within, when="the stranger's StatefulSet was deleted", hint=hint)
 
 
 @check(points=3, section="say-what-is-there", incident="kubernetes-sigs/kro#323")
@@ -562,10 +565,11 @@ def test_retain_keeps_the_volumes_and_the_password(operator, namespace, recorder
         return sorted(each["kind"] for each in now)
 
     eventually(
-        owners_of_last,
-        ["ConfigMap"] * (2 if race.fired else 1),
+        lambda: owners_of_last() == ["ConfigMap"] * (2 if race.fired else 1),  # some answers write it after the report
         within=start_time(db),
         when=f"{when}; the owners of the claim of the server that was scaled away, to which a ConfigMap had been added",
+        expected="ConfigMaps, and no Database",
+        seen=lambda: f"its owners: {', '.join(owners_of_last()) or 'none'}",
         hint=f"{FORGOTTEN} Remove that reference, whatever else was refused and however often, and leave the other "
         "owners: send the resourceVersion that you read.",
     )

@@ -464,7 +464,7 @@ def test_it_stops_in_order(replicas, namespace):
     (replica,) = replicas(1)
     replica.start()
     leads(namespace, replica)
-    slow = replica.recorder.slow(writes("Service"), seconds=2.5)
+    slow = replica.recorder.slow(writes("Service"), seconds=4)
     app = namespace.webapp(replicas=1)
     eventually(
         lambda: slow.fired, when="a WebApp was created", expected="a write of its Service", hint="See lesson 12."
@@ -485,7 +485,7 @@ def test_it_stops_in_order(replicas, namespace):
             "holder of the Lease": ["nobody"],
             "given back": "when all was done",
         },
-        when="a pass was under way that took 2.5 s, and the operator got SIGTERM",
+        when="a pass was under way that took 4 s, and the operator got SIGTERM",
         hint="manager.run() returns when the work in hand is done or the grace period is over, which is short by "
         "default. Give a Lease back only when nothing acts anymore.",
     )
@@ -520,6 +520,8 @@ def everything(first, second, namespace, outside):
     app.edit(port=app.spec["port"] + 1, replicas=2, labels={"a": "b"})
     namespace.delete("Service", app.name)
     eventually(lambda: (service_of(app) or {}).get("metadata", {}).get("labels", {}).get("a"), within=5)
+    # So that there was an Event: without one, nobody knows whether it may make any.
+    eventually(lambda: (app.condition("Available") or {}).get("status") == "True", within=20)
     first.recorder.wait_quiet(0.5, deadline=5)
     app.delete()
     eventually(lambda: app.now() is None, within=5)

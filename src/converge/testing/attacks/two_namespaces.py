@@ -84,6 +84,7 @@ def namesakes_are_independent(
         for kind in children:
             there.delete(kind, name)
         eventually(lambda: not left(), within=within)
+        _settled(operator, when, hint)  # caches have heard of it by then
         third = make(there, name)
         when = f"{when}, and once its children were gone, another one of that name was created there"
         fail_unless_right(lambda: _in_its_namespace(third, wrong), within=within, when=when, hint=hint or HINT_UID)
