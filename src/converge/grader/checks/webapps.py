@@ -302,7 +302,7 @@ def no_pass_has_failed(operator: Operator, *, when: str, since: int = 0) -> None
 def gone_without_retries(operator: Operator, app: CustomResource) -> None:
     """Fail if an operator keeps asking for an object that is gone."""
     recorder = operator.recorder
-    recorder.wait_quiet(1, deadline=8)  # the eighth retry of a work queue comes 0.64 s after the one before
+    recorder.wait_quiet(1, deadline=4)  # the eighth retry of a work queue comes 0.64 s after the one before
     asked = [each for each in recorder.reads(app.kind, verb="get", name=app.name) if each.status == 404]
     if len(asked) > MOST_READS_WHEN_GONE:
         fail(
