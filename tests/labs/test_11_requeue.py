@@ -508,6 +508,7 @@ def test_sick_ones_do_not_starve_the_others(operator, namespace, outside):
 def test_a_failed_request_is_made_again(operator, namespace, recorder, outside):
     """Any request to the API server may fail once: in the end all is there, and the condition says so."""
     configure(operator, period=30, cap=0.2)
+    hint = "Raise what failed, even if it's the report that failed. The pass runs again."
 
     def wrong(app):
         if problem := wrong_webapp(app):
@@ -521,7 +522,7 @@ def test_a_failed_request_is_made_again(operator, namespace, recorder, outside):
         wrong=wrong,
         children=CHILDREN,
         modes=["500", "409"],
-        hint="Raise what failed, even if it's the report that failed. The pass runs again.",
+        hint=hint,
     )
     name, secret = namespace.new_name(), namespace.new_name()
     recorder.fail(writes("WebApp", name=name), status=500)
@@ -529,7 +530,7 @@ def test_a_failed_request_is_made_again(operator, namespace, recorder, outside):
         webapp(namespace, name, dependsOnSecret=secret),
         "False",
         when="a WebApp waited for a Secret, and its first report was answered with 500",
-        hint="Raise what failed, even if it's the report that failed. The pass runs again.",
+        hint=hint,
         naming=secret,
     )
 
