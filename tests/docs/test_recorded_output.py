@@ -38,13 +38,23 @@ def test_a_timeline_is_of_the_check_that_its_entry_names(entry: RecordedTimeline
 
 @pytest.mark.cluster
 @pytest.mark.slow
-@pytest.mark.timeout(300)  # a wrong answer is given all the time of each check
+@pytest.mark.timeout(420)
 @each_entry
 def test_the_command_still_prints_that(entry: Transcript) -> None:
     cluster.ensure()
-    now = entry.perform()
     recorded_then = entry.without_volatile_text(entry.file.read_text())
-    assert entry.without_volatile_text(now) == recorded_then, f"if right: make recorded NAME={entry}"
+    now = performed(entry, CONVERGE_DEADLINE_FACTOR="0.5")  # most of them fail, and then take all the time they're given
+    if now != recorded_then:
+        now = performed(entry)
+    assert now == recorded_then, f"if right: make recorded NAME={entry}"
+
+
+def performed(entry: Transcript, **variables: str) -> str:
+    """What it prints now, or how it ended; both without what may differ."""
+    try:
+        return entry.without_volatile_text(entry.perform(**variables))
+    except RuntimeError as error:  # not the exit code that it must have
+        return str(error)
 
 
 def test_times_ports_and_ids_are_not_what_an_output_says() -> None:

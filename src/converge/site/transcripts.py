@@ -18,9 +18,10 @@ import re
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from converge.cluster.directories import state_dir
@@ -63,12 +64,12 @@ class Transcript:
     def file(self) -> Path:
         return self.root / FOLDER / f"{self}.txt"
 
-    def perform(self) -> str:
-        """Run it and return what a reader should see: the command, then its output."""
+    def perform(self, **variables: str) -> str:
+        """Run it, with these environment variables, and return what a reader should see: command and output."""
         try:
             for command in self.before:
                 self._bash(command, expected=0)
-            output = self._bash(self.run, self.exit)
+            output = self._bash(self.run, self.exit, variables)
         finally:
             for command in self.after:
                 self._bash(command)
@@ -83,13 +84,13 @@ class Transcript:
             text = re.sub(pattern, " ", text)
         return "\n".join(line.strip() for line in text.splitlines())
 
-    def _bash(self, command: str, expected: int | None = None) -> str:
+    def _bash(self, command: str, expected: int | None = None, variables: Mapping[str, str] = MappingProxyType({})) -> str:
         path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
         plain = {"NO_COLOR": "1", "TERM": "dumb", "COLUMNS": str(WIDTH), "PATH": path}
         ended = subprocess.run(
             ["bash", "-c", command],
             cwd=self.root,
-            env={**os.environ, **plain},
+            env={**os.environ, **plain, **variables},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

@@ -71,7 +71,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     """Set the check's deadline factor. Skip it if the lab is decided, or if it needs containers and none can run."""
     facts = facts_of(item)
     job = planned_job(item)
-    deadlines.deadline_factor = job.deadline_factor if job else 1.0
+    deadlines.deadline_factor = deadlines.DEFAULT_FACTOR * (job.deadline_factor if job else 1.0)
     if facts is None:
         return
     item.stash[FAIL_FAST] = FailFast(item, job)
