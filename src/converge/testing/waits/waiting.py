@@ -13,6 +13,10 @@ from converge.testing.waits.deadlines import scaled, shortened
 
 T = TypeVar("T")
 
+# The longest time between two looks, in seconds. Pauses grow with the wait, because looks keep the API server busy, and
+# after a long wait a quarter of a second more or less says nothing.
+LONGEST_PAUSE = 0.25
+
 
 class Questions(threading.local, Generic[T]):
     """Questions that are asked while something waits. Each thread has its own: several runs can wait at once."""
@@ -78,7 +82,7 @@ def eventually(
         for interruption in interruptions:
             interruption()
         time.sleep(pause)
-        pause = min(pause * 1.4, 0.1)
+        pause = min(pause * 1.4, LONGEST_PAUSE)
     if not when:
         return answer
     wanted, got = contrast(answer, want)
@@ -111,4 +115,4 @@ def never(
             return
         for interruption in interruptions:
             interruption()
-        time.sleep(0.01)
+        time.sleep(0.03)
