@@ -28,6 +28,8 @@ CONDITION_WAIT = threading.Condition.wait.__code__
 # Taken before the submission is loaded: what it puts in the place of these later has no effect here.
 SET_TRACE, GET_TRACE, TRACE_THREADS = sys.settrace, sys.gettrace, threading.settrace
 Thread, Event = threading.Thread, threading.Event
+MOST_SECONDS = 2.0  # that one of two calls waits for the other
+LOOKS = 10  # in a row that have to find a thread asleep at one place
 
 
 class Host:
@@ -149,7 +151,7 @@ class Host:
                 traced.append(frame.f_lineno)
             if event == "line" and next(lines) == message["line"]:
                 reached.set()
-                go.wait(2)
+                go.wait(2 * MOST_SECONDS)
             return trace
 
         def run(which: str) -> None:
@@ -165,10 +167,10 @@ class Host:
         while not reached.wait(0.001) and threads["first"].is_alive() and not sleeps(threads["first"]):
             pass
         threads["second"].start()
-        threads["second"].join(0.05)
+        wait_until_stuck(threads["second"])
         go.set()
         for thread in threads.values():
-            thread.join(2)
+            thread.join(MOST_SECONDS)
         return {"reached": reached.is_set(), "traced": bool(traced), **outcomes}
 
     def encode(self, value: Any) -> Any:
@@ -247,6 +249,30 @@ def sleeps(thread: threading.Thread) -> bool:
     """Whether a thread waits on a condition."""
     frame = sys._current_frames().get(thread.ident or 0)
     return frame is not None and frame.f_code is CONDITION_WAIT
+
+
+def wait_until_stuck(thread: threading.Thread) -> None:
+    """Wait until a thread has ended or waits for what another holds: look after look it's asleep at one place.
+
+    On a busy machine one that could go on may have to wait for the processor. It isn't stuck.
+    """
+    deadline = time.monotonic() + MOST_SECONDS
+    place, looks = None, 0
+    while thread.is_alive() and looks < LOOKS and time.monotonic() < deadline:
+        thread.join(0.005)
+        frame = sys._current_frames().get(thread.ident or 0)
+        now = (id(frame), frame.f_lasti) if frame is not None and asleep(thread) else None
+        looks = looks + 1 if now and now == place else 0
+        place = now
+
+
+def asleep(thread: threading.Thread) -> bool:
+    """Whether the kernel has no work of this thread to do. Where the kernel doesn't say, as on macOS, it may be."""
+    try:
+        with open(f"/proc/self/task/{thread.native_id}/stat", encoding="utf-8") as file:  # noqa: PTH123 (read often)
+            return file.read().rpartition(")")[2].split()[0] != "R"
+    except OSError:
+        return True
 
 
 def exception(raised: dict[str, str]) -> BaseException:
