@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from converge.audit.attacks.base import reports_problem
+from converge.audit.attacks.base import failed_phase, reports_problem
 
 
 def condition(type: str, status: str, message: str = "why", reason: str = "Because") -> dict[str, str]:
@@ -21,7 +21,7 @@ class App:
 
     def __init__(self, uid: str, conditions: list[dict[str, str]], *warnings: str) -> None:
         self.uid = uid
-        self.status = {"conditions": conditions}
+        self.status: dict[str, Any] = {"conditions": conditions}
         events = [{"type": "Warning", "reason": each, "involvedObject": {"uid": uid}} for each in warnings]
         self.namespace = SimpleNamespace(list=lambda kind: events)
 
@@ -63,3 +63,25 @@ def test_what_an_edited_object_should_say_is_no_complaint():
     """Its spec asks for something that a new object with that spec also reports."""
     scaled_to_zero = [condition("Available", "False", "there are no replicas")]
     assert not asked(App("edited", scaled_to_zero), App("fresh", scaled_to_zero), clean=WELL)
+
+
+@pytest.mark.parametrize(
+    ("status", "word"),
+    [
+        ({"phase": "Failed"}, "Failed"),
+        ({"state": "ErrImageInvalid"}, "ErrImageInvalid"),
+        ({"phase": "Running"}, ""),
+        ({"phase": "Pending", "state": "Degraded"}, ""),  # as that of a healthy one
+        ({"phase": {"name": "Failed"}}, ""),
+        ({}, ""),
+    ],
+)
+def test_a_phase_of_trouble_is_a_complaint(status, word):
+    assert failed_phase(status, {"phase": "Running", "state": "Degraded"}) == word
+
+
+def test_a_failed_phase_is_a_complaint():
+    app = App("edited", WELL)
+    assert not asked(app, clean=WELL)
+    app.status["phase"] = "Failed"
+    assert asked(app, clean=WELL)

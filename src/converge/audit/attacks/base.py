@@ -18,6 +18,7 @@ from converge.testing.verdicts.failure import Failure
 Args = dict[str, Any]
 ERROR, WARNING, NOTE = "error", "warning", "note"
 MOST_EDITS = 4
+SUMMARIES = ("phase", "state")  # where a status says in one word how things are
 TROUBLE_WORDS = re.compile(r"degraded|stalled|fail|error|invalid|blocked|conflict|refused|rejected", re.IGNORECASE)
 
 
@@ -121,7 +122,7 @@ def refused(error: Exception) -> str:
 
 
 def reports_problem(target: AuditTarget, app: CustomResource, *well: CustomResource) -> bool:
-    """Whether the operator told the object's user that something is wrong: a Warning, or a condition that says so.
+    """Whether the operator told the object's user that something is wrong: by a Warning, a condition or its phase.
 
     What it also says of the sample and of objects with which all is well doesn't count: `Degraded` is `False` there.
     """
@@ -130,8 +131,17 @@ def reports_problem(target: AuditTarget, app: CustomResource, *well: CustomResou
         return True
     clean = target.learned.clean.get(app.kind, {}).get("status", {})
     statuses = [clean, *(each.status for each in well)]
+    if failed_phase(app.status, *statuses):
+        return True
     said = {_gist(each) for status in statuses for each in _conditions(status)}
     return any(_gist(each) not in said and each.get("message") and _bad(each) for each in _conditions(app.status))
+
+
+def failed_phase(status: Mapping[str, Any], *well: Mapping[str, Any]) -> str:
+    """The word in which a status says that things went wrong, unless those of healthy objects say the same."""
+    usual = {each.get(key) for each in well for key in SUMMARIES}
+    words = [status[key] for key in SUMMARIES if isinstance(status.get(key), str) and status[key] not in usual]
+    return next((word for word in words if TROUBLE_WORDS.search(word)), "")
 
 
 def _warnings(app: CustomResource) -> set[str]:

@@ -13,6 +13,7 @@ from converge.audit.attacks.base import (
     AttackContext,
     as_args,
     child_cases,
+    failed_phase,
     named_children,
     one_by_one,
 )
@@ -20,12 +21,21 @@ from converge.audit.target import AuditTarget
 from converge.testing import attacks
 from converge.testing.attacks.concurrent_writers import NothingReported, set_condition
 from converge.testing.objects.custom_resource import CustomResource
+from converge.testing.verdicts.failure import Failure
 
 
-def _child_deleted(target: AuditTarget, context: AttackContext, args: Args) -> None:
+def _child_deleted(target: AuditTarget, context: AttackContext, args: Args) -> str:
+    """A child that went with its object's state can't come back: an operator may say instead that it has failed."""
     app = target.running()
     child = target.child(app, args["child"])
-    attacks.heals_deletion(target.operator, app, target.wrong, child=child, within=target.learned.patience)
+    try:
+        attacks.heals_deletion(target.operator, app, target.wrong, child=child, within=target.learned.patience)
+    except Failure:
+        clean = context.learned.clean.get(app.kind, {}).get("status", {})
+        if not (word := failed_phase(app.status, clean)):
+            raise
+        return f"the operator doesn't bring it back, and says so: {word}"
+    return ""
 
 
 def _drift_cases(context: AttackContext) -> list[Args]:
