@@ -336,3 +336,36 @@ def test_what_leaves_http_is_passed_on_unread(identity: Identity, agrees: bool) 
         server.join()
     assert answer.startswith(b"HTTP/1.1 101" if agrees else b"HTTP/1.1 403")
     assert str(request).endswith("(passed on unread: SPDY/3.1)" if agrees else "→ 403 Forbidden")
+
+
+LAST_WORDS = b"x" * 1_000_000  # more than what is on its way at once
+
+
+def test_a_tunnel_that_the_server_ends_is_no_fault_of_its(identity: Identity) -> None:
+    """It closes when a WebSocket has said goodbye or a command has ended: its last words arrive, then the end."""
+
+    def serve() -> None:
+        connection, _ = listener.accept()
+        with connection:
+            asked = b""
+            while b"\r\n\r\n" not in asked:
+                asked += connection.recv(65536)
+            agreed = b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"
+            connection.sendall(agreed + LAST_WORDS)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        server = threading.Thread(target=serve)
+        server.start()
+        with Recorder(f"http://127.0.0.1:{listener.getsockname()[1]}") as recorder:
+            operator = Operator(recorder.url, identity)
+            with raw(operator) as connection:
+                path = f"/api/v1/namespaces/{identity.namespace}/configmaps?watch=true"
+                connection.sendall(head(operator, "GET", path, "Connection: Upgrade", "Upgrade: websocket"))
+                answer = b""
+                while data := connection.recv(65536):  # a reset would raise
+                    answer += data
+            request = recorder.requests[0]
+            assert recorder.wait_for(lambda: request.duration, deadline=5)
+        server.join()
+    assert answer.endswith(LAST_WORDS)
+    assert request.note == "passed on unread: websocket"

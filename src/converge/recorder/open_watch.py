@@ -160,5 +160,13 @@ class Tunnel(OpenWatch):
         self.client.write(upgrade_head(answer))
         self.client.tunnel(self.connection.transport.write)
 
+    def lost(self) -> None:
+        """The server has closed the connection, which is how every tunnel ends."""
+        if not self._unread:
+            super().lost()
+            return
+        self.client.close()
+        self._end()
+
     def write(self, data: bytes) -> None:
         self.client.write(data)
