@@ -14,7 +14,7 @@ ENGINE ?= docker
 or_end_quietly = || { code=$$?; test ! -t 2 || kill -PIPE $$PPID; exit $$code; }
 
 .DEFAULT_GOAL := help
-.PHONY: help check watch hint list up down shell status doctor docs notebook site recorded notebooks test test-failed test-kind verify edits lint style types format browser bench lock clean go-labs audit-real
+.PHONY: help check watch hint list up down shell status doctor docs notebook site recorded notebooks test test-failed test-kind test-clients verify edits lint style types format browser bench lock clean go-labs audit-real
 
 help: ## Show this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  \033[1mmake %-12s\033[0m %s\n", $$1, $$2} /^## /{print "\n" substr($$0, 4)}' $(MAKEFILE_LIST)
@@ -69,6 +69,10 @@ test-kind: $(VENV)/.all ## Test on kind: provider, contract, labs (CONVERGE_KIND
 	@$(BIN)/converge load webapp-operator:1
 	@$(BIN)/pytest -n 2 --dist loadgroup tests/cluster/test_kind*.py tests/cluster/test_contract_*.py tests/labs --against solutions; \
 	  code=$$?; $(BIN)/converge down; exit $$code
+
+test-clients: export CONVERGE_TEST_CLIENTS := 1
+test-clients: $(VENV)/.all ## Test the recorder with clients in Java; builds them first (JDK, Maven)
+	@$(BIN)/pytest -m clients tests/recorder/test_transparency_clients.py
 
 verify: $(VENV)/.all ## Grade the grader: wrong answers are refused, other right ones accepted (LAB=03)
 	@$(BIN)/converge verify $(if $(LAB),,--quick) $(LAB)
