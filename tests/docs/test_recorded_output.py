@@ -43,7 +43,7 @@ def test_a_timeline_is_of_the_check_that_its_entry_names(entry: RecordedTimeline
 def test_the_command_still_prints_that(entry: Transcript) -> None:
     cluster.ensure()
     recorded_then = entry.without_volatile_text(entry.file.read_text())
-    now = performed(entry, CONVERGE_DEADLINE_FACTOR="0.5")  # most of them fail, and then take all the time they're given
+    now = performed(entry, CONVERGE_DEADLINE_FACTOR="0.5")  # a wrong answer takes all its time
     if now != recorded_then:
         now = performed(entry)
     assert now == recorded_then, f"if right: make recorded NAME={entry}"

@@ -84,7 +84,9 @@ class Transcript:
             text = re.sub(pattern, " ", text)
         return "\n".join(line.strip() for line in text.splitlines())
 
-    def _bash(self, command: str, expected: int | None = None, variables: Mapping[str, str] = MappingProxyType({})) -> str:
+    def _bash(
+        self, command: str, expected: int | None = None, variables: Mapping[str, str] = MappingProxyType({})
+    ) -> str:
         path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
         plain = {"NO_COLOR": "1", "TERM": "dumb", "COLUMNS": str(WIDTH), "PATH": path}
         ended = subprocess.run(
