@@ -28,7 +28,6 @@ from converge.cluster.providers import REGISTERED
 from converge.grader import course as courses
 from converge.grader.course.alignment import headings
 from converge.grader.course.submissions import mutants
-from converge.testing.attacks.chaos_catalogue import ATTACKS
 from go import labs as go_labs
 
 AUDIT = ("docs/audit.md", "src/converge/audit/settings.py", "src/converge/cli/audit.py", "converge --help")
@@ -72,7 +71,7 @@ COUNTED = r"(?:(?:, then |, and |, | and | or | to )\d{1,2}\b(?!\.\d))*"  # the 
 # The options that take one of a few values.
 VALUES: dict[tuple[str, str], Iterable[str]] = {
     ("audit", "--attack"): ORDER,
-    ("chaos", "--attack"): [each.name for each in ATTACKS],
+    ("chaos", "--attack"): ORDER,
     ("grade", "--format"): FORMATS,
     ("up", "--provider"): REGISTERED,
 }

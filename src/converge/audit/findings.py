@@ -50,7 +50,9 @@ class Finding:
     #: Other cases of the same attack with the same differences.
     also: list[str] = field(default_factory=list)
     timeline: str = ""
+    #: The file that replays it, and the command that does.
     replay: str = ""
+    again: str = ""
     allowed: str = ""
 
     @property

@@ -121,7 +121,7 @@ def as_text(finding: Finding) -> str:
         "got": finding.got,
         "try": finding.hint,
         "tried": f"{finding.tried} times, and it happened {finding.failed} times",
-        "replay": f"converge audit --replay {finding.replay}",
+        "replay": finding.again,
     }
     return "\n".join(f"{name}: {text}" for name, text in parts.items() if text)
 
@@ -203,7 +203,7 @@ def _section(finding: Finding) -> Iterator[str]:
         "the same at": ", ".join(finding.also),
         "allowed": finding.allowed,
         "tried": f"{finding.tried} times, and it happened {finding.failed} times",
-        "again": f"converge audit --replay {finding.replay}",
+        "again": finding.again,
     }
     for name, text in rows.items():
         if text:

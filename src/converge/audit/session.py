@@ -86,6 +86,7 @@ class Session:
         seconds: float = 600,
         lanes: int = DEFAULT_LANES,
         out: Path,
+        replayed_by: str = "converge audit --replay",
         say: Callable[[str], None] = lambda text: None,
     ) -> None:
         settings.check()
@@ -94,6 +95,7 @@ class Session:
         self.settings = settings
         self.seed = seed
         self.out = out
+        self.replayed_by = replayed_by
         self.say = say
         self.inputs = input_files.read(settings)
         self.sample = Sample(self.inputs, settings.unique)
@@ -117,7 +119,7 @@ class Session:
                 self.report.rows.append(row)
                 on_row(row)
         self.report.rows.sort(key=lambda row: ATTACKS.index(row.attack) if row.attack in ATTACKS else -1)
-        self._finish()
+        self._finish(all_made=not only)
         return self.report
 
     def _side_by_side(self, wanted: Sequence[Attack], context: AttackContext) -> Iterator[Row]:
@@ -172,12 +174,12 @@ class Session:
         edits = candidates(self.sample.spec, self.inputs.schema, MOST_EDITS, self.seed, names)
         return AttackContext(learned, edits)
 
-    def _finish(self) -> None:
+    def _finish(self, all_made: bool = False) -> None:
         from converge.audit import rights
 
         self.report.seconds = time.monotonic() - self.began
         self.report.role = rights.needed(self.requests)
-        if self.settings.rights:
+        if self.settings.rights and all_made:  # what a few attacks don't use may be needed all the same
             self.report.unused = rights.unused(self.settings.rights, self.requests)
 
     # One attack.
@@ -310,6 +312,7 @@ class Session:
         self.out.mkdir(parents=True, exist_ok=True)
         stem = re.sub(r"[^a-z0-9.]+", "-", finding.id.lower()).strip("-")[:100]
         finding.replay = str(self.out / f"{stem}.json")
+        finding.again = f"{self.replayed_by} {finding.replay}"
         if recorded is not None:
             finding.timeline = str(self.out / f"{stem}.html")
             Path(finding.timeline).write_text(page(recorded), encoding="utf-8")

@@ -71,6 +71,8 @@ class Settings:
     #: Where the command runs.
     directory: Path = field(default_factory=Path.cwd)
     allow: tuple[Allowed, ...] = ()
+    #: Modules of an isolated Python of ours, which a fork server keeps ready. Such an operator has limits.
+    preload: tuple[str, ...] = ()
 
     def check(self) -> None:
         """Complain about what is missing."""

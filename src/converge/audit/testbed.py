@@ -101,6 +101,8 @@ def launch_of(settings: Settings) -> Launch:
         environment=dict(settings.environment),
         directory=settings.directory.resolve(),
         in_cluster=settings.in_cluster,
+        confined=bool(settings.preload),
+        preload=settings.preload,
         start_seconds=START_SECONDS,
         workloads=WORKLOADS,
     )

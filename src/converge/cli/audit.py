@@ -149,6 +149,7 @@ def run(
     lanes: int,
     out: Path,
     silent: bool,
+    replayed_by: str = "converge audit --replay",
 ) -> Report:
     """Make the attacks and show each result as soon as it's known."""
     from converge import cluster as clusters
@@ -174,6 +175,7 @@ def run(
             seconds=seconds,
             lanes=lanes,
             out=out,
+            replayed_by=replayed_by,
             say=(lambda _: None) if silent else say,
         )
         report = session.replay(again, on_row) if again else session.run(only, on_row)
@@ -224,7 +226,7 @@ def show_finding(finding: Finding) -> None:
         "try": finding.hint,
         "allowed": finding.allowed,
         "timeline": finding.timeline,
-        "again": f"converge audit --replay {finding.replay}" if finding.replay else "",
+        "again": finding.again,
     }
     for name, text in parts.items():
         for place, line in enumerate(text.splitlines()):
@@ -261,7 +263,8 @@ def show_end(report: Report) -> None:
     many = f"{len(counting)} finding{'s' if len(counting) != 1 else ''}{first}"
     rest = f" and {others} that {'is' if others == 1 else 'are'} a note, flaky or allowed" if others else ""
     cases = sum(row.cases for row in report.rows)
-    console.print(f"\n{many}{rest}, in {cases} cases and {report.seconds:.0f} s (seed {report.seed}).", markup=False)
+    made = f"{cases} case{'s' if cases != 1 else ''}"
+    console.print(f"\n{many}{rest}, in {made} and {report.seconds:.0f} s (seed {report.seed}).", markup=False)
 
 
 def write(

@@ -1,6 +1,6 @@
 """One run of an operator, put together: a namespace, an identity with rights, a recorder, a kubeconfig, the operator.
 
-Fixtures, notebooks and `converge chaos` all get these parts from here. Each part is made when it's first asked for.
+Fixtures, notebooks and audits all get these parts from here. Each part is made when it's first asked for.
 """
 
 from __future__ import annotations

@@ -28,12 +28,11 @@ class CheckFacts(Facts):
 
 
 class ChaosProfile(TypedDict, total=False):
-    """What the operator of a lab keeps, so that `converge chaos` asks for no more."""
+    """What the operator of a lab promises, so that `converge chaos` asks for no more."""
 
+    promises: list[str]
     kind: str
-    children: list[str]
-    follows: list[str]
-    keeps: list[str]
+    spec: dict[str, Any]
 
 
 @dataclass(frozen=True)

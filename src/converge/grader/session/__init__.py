@@ -1,1 +1,1 @@
-"""Running checks: jobs, the pytest that does them, its plugin and fixtures, verification, chaos."""
+"""Running checks: jobs, the pytest that does them, its plugin and fixtures, verification."""

@@ -213,6 +213,7 @@ class EveryRequest:
         self.look = look
         self.spec: dict[str, Any] = {}
         self.started = ""
+        self.under_way: Step | None = None  # in the clean run
         self.gone: list[str] = []  # names of objects of earlier rounds, which were deleted in the end
 
     # The good day.
@@ -240,7 +241,7 @@ class EveryRequest:
         reference = Reference()
         app = None
         for step in self.steps:
-            mark = self.recorder.mark()
+            mark, self.under_way = self.recorder.mark(), step
             if app is None:
                 app = self.make()
                 self.spec = dict(app.spec)
