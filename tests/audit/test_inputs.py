@@ -62,6 +62,13 @@ def test_a_number_at_its_maximum_goes_down():
     assert {"replicas": 2} in [each.patch for each in candidates({"replicas": 3}, SCHEMA, 20, 1)]
 
 
+def test_a_number_that_may_be_zero_becomes_zero():
+    schema = {"properties": {"replicas": {"type": "integer", "minimum": 0}, "port": {"type": "integer", "minimum": 1}}}
+    found = {each.path: each for each in candidates({"replicas": 3, "port": 80}, schema, 20, 1)}
+    assert (found["replicas to 0"].patch, found["replicas to 0"].back) == ({"replicas": 0}, {"replicas": 3})
+    assert "port to 0" not in found
+
+
 def test_a_field_with_the_samples_name_gets_another_name():
     found = candidates(
         {"deploymentName": "shop", "image": "shop"}, {"required": ["deploymentName", "image"]}, 9, 1, {"shop"}

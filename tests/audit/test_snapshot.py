@@ -57,6 +57,14 @@ def test_a_missing_child_and_one_too_many_are_differences():
     assert [(each.path, each.got) for each in Mask().differences(there, gone)] == [("Service/NAME", "there")]
 
 
+def test_a_finalizer_may_stay_while_the_object_lives_and_may_not_be_missing():
+    held, free = ({"Shop": {"status": {}, "finalizers": each}} for each in (["shop.example/record"], []))
+    going = {"Shop": {**held["Shop"], "deletionTimestamp": "set"}}
+    assert not Mask().differences(held, free)
+    assert [each.path for each in Mask().differences(free, held)] == ["Shop.finalizers"]
+    assert "Shop.finalizers" in [each.path for each in Mask().differences(going, free)]
+
+
 def test_children_with_random_names_are_counted_and_compared_in_any_order():
     def pods(*names, image="a"):
         return shape(app(), {"Pod": [child("Pod", name, spec={"image": image}) for name in names], "": []}, {"Pod"})

@@ -62,6 +62,8 @@ def _of(
             value = spec[field]
             for new in _others(field, value, known):
                 yield _edit(here, new, value)
+            if isinstance(value, int) and not isinstance(value, bool) and value and known.get("minimum") == 0:
+                yield _edit(here, 0, value, " to 0")  # a number that was given, and that many an `or` takes for none
             if isinstance(value, str) and value in names and field not in NOT_NAMES:
                 yield _edit(here, f"{value}-other", value)
             if isinstance(value, dict) and field not in MAPS:
@@ -73,10 +75,10 @@ def _of(
                 yield _edit(here, new, None)
 
 
-def _edit(path: tuple[str, ...], new: Any, old: Any) -> SpecEdit:
+def _edit(path: tuple[str, ...], new: Any, old: Any, how: str = "") -> SpecEdit:
     if isinstance(new, dict) and isinstance(old, dict):  # a merge patch removes only what it names
         old = {**dict.fromkeys(new), **old}
-    name = ".".join(path) + (" removed" if new is None else "")
+    name = ".".join(path) + (" removed" if new is None else how)
     return SpecEdit(name, _nested(path, new), _nested(path, old))
 
 

@@ -197,7 +197,8 @@ class Mask:
 
     def differences(self, got: Snapshot, want: Snapshot) -> list[Difference]:
         """Where two snapshots differ, other than where clean runs do."""
-        return [each for each in _differences(got, want) if not self.hides(each.path) and not _up_to_date(each)]
+        found = _differences(_with_finalizers_of(got, want), want)
+        return [each for each in found if not self.hides(each.path) and not _up_to_date(each)]
 
     def hides(self, path: str) -> bool:
         """Whether this place, or one that it lies in, may differ."""
@@ -207,6 +208,16 @@ class Mask:
     def learn_unanswered(self, shot: Snapshot) -> None:
         """Let differ what is a matter of reaching into a Pod: here no one answers, and the operator tries again."""
         self.paths |= {general(path) for key in shot for path in _unanswered(shot[key], key)}
+
+
+def _with_finalizers_of(got: Snapshot, want: Snapshot) -> Snapshot:
+    """The same without finalizers that it has beyond those it needs: they may stay for as long as the object lives."""
+    made = dict(got)
+    for kind in [kind for kind in got if "/" not in kind and kind in want]:
+        has, needed = got[kind].get("finalizers", []), want[kind].get("finalizers", [])
+        if "deletionTimestamp" not in got[kind] and set(has) > set(needed):
+            made[kind] = {**got[kind], "finalizers": needed}
+    return made
 
 
 def _up_to_date(difference: Difference) -> bool:

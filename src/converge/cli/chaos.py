@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -72,7 +73,8 @@ def chaos(
         again, seconds = None, seconds_of(time)
         if replay is not None:
             _, seed, again = findings.load(replay)
-        out = private_dir(state_dir() / "chaos" / chosen.slug)
+        name = chosen.slug if against == "labs" else f"{chosen.slug}-{re.sub('[^a-z0-9_]+', '-', against.lower())}"
+        out = private_dir(state_dir() / "chaos" / name)
         start_cluster(silent=as_json)
         if not as_json:
             console.print(f"[bold]{chosen.number} {chosen.title}[/] · {against}")
@@ -132,7 +134,7 @@ def settings_of(lab: Lab, against: str, out: Path, images: Images) -> Iterator[S
     import yaml
 
     from converge.audit.settings import Settings
-    from converge.files import course_root
+    from converge.files import course_root, write_whole
     from converge.grader.course.submissions import resolve, rights
     from converge.grader.session.lab_operator import launch_of
     from converge.operators.outside_service import Outside
@@ -148,8 +150,8 @@ def settings_of(lab: Lab, against: str, out: Path, images: Images) -> Iterator[S
         "rules": rules,
     }
     sample, role_file = out / "sample.yaml", out / "rights.yaml"
-    sample.write_text(yaml.safe_dump(sample_of(lab, images), sort_keys=False), encoding="utf-8")
-    role_file.write_text(yaml.safe_dump(role, sort_keys=False), encoding="utf-8")
+    write_whole(sample, yaml.safe_dump(sample_of(lab, images), sort_keys=False))
+    write_whole(role_file, yaml.safe_dump(role, sort_keys=False))
     launch = launch_of(lab, file, "{namespace}")
     outside = Outside()
     try:
