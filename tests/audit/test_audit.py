@@ -114,6 +114,25 @@ def test_a_write_that_changes_nothing_is_found_when_the_object_is_touched(sessio
     assert "PATCH webapps/" in finding.got
 
 
+def test_an_operator_that_takes_all_conditions_for_its_own_gets_a_note(session, tmp_path):
+    """Nobody promised that others may report there, so that's no error. On a good day as well, theirs are lost."""
+    settings = operator(
+        tmp_path,
+        """
+        metadata, there = webapp["metadata"], webapp.get("status", {}).get("conditions", [])
+        said = f"generation {metadata['generation']}"
+        if said not in [each["message"] for each in there]:
+            ready = {"type": "Ready", "status": "True", "reason": "Seen", "message": said}
+            ready["lastTransitionTime"] = "2026-01-01T00:00:00Z"
+            status = {"status": {"conditions": [ready]}}
+            self.client.patch(*WEBAPP, metadata["name"], metadata["namespace"], status, subresource="status")
+        """,
+    )
+    (note,) = session(settings).run(["rival"]).findings
+    assert (note.severity, note.also) == ("note", ["rival/in-between"])
+    assert "takes all conditions for its own" in note.got
+
+
 FORGETFUL = """
     time.sleep(1)  # longer than any pause between two writes of it
     metadata, spec = webapp["metadata"], webapp["spec"]

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterator, Sequence
 
 from converge.audit import drifts, snapshot
 from converge.audit.attacks.base import (
     ERROR,
+    NOTE,
     WARNING,
     Args,
     Attack,
     AttackContext,
+    Outcome,
     as_args,
     child_cases,
     failed_phase,
@@ -99,8 +102,23 @@ def _rival_cases(context: AttackContext) -> list[Args]:
     return [{"how": how, "edit": edit} for how in ("late watch", "in between")]
 
 
-def _rival(target: AuditTarget, context: AttackContext, args: Args) -> str:
-    """A condition of someone else's must survive, if it survives on a good day."""
+class LostOnAGoodDayError(Failure):
+    """The condition goes without any attack: nobody promised that it stays."""
+
+
+def _rival(target: AuditTarget, context: AttackContext, cases: Sequence[Args]) -> Iterator[Outcome]:
+    """A condition of someone else's must survive. One that doesn't on a good day either is worth a note."""
+    for args in cases:
+        try:
+            yield Outcome(args, answer=_interfere(target, args))
+        except LostOnAGoodDayError as failure:
+            yield Outcome(args, failure, severity=NOTE)
+        except Failure as failure:
+            yield Outcome(args, failure)
+
+
+def _interfere(target: AuditTarget, args: Args) -> str:
+    """Set a condition at the worst moment; an answer in words if that proves nothing."""
     from converge.runtime import ApiError
 
     rival, patch = target.testbed.namespace.second_writer(), args["edit"]["patch"]
@@ -112,7 +130,12 @@ def _rival(target: AuditTarget, context: AttackContext, args: Args) -> str:
     target.edit(app, patch)
     target.operator.settle(within=target.learned.patience)
     if app.condition(theirs["type"]) != theirs:
-        return "it takes all conditions for its own, also on a good day"
+        raise LostOnAGoodDayError(
+            when=f"someone set a condition of {app}, and then its spec was changed",
+            expected=f"their condition {theirs['type']} is as they set it",
+            got="it's gone: the operator takes all conditions for its own",
+            hint="Conditions are a map by type. Write yours, and leave those of others where they are.",
+        )
     fresh = target.make(**copy.deepcopy(patch))
     target.operator.settle(within=target.learned.patience)
     edited, conditions = target.learned.look(fresh), f"{target.kind}.status.conditions"
@@ -135,5 +158,5 @@ ATTACKS = (
     Attack("child-edited", "a child is edited by hand", WARNING, _drift_cases, one_by_one(_child_edited), keeps=True),
     Attack("foreign-fields", "someone else adds to a child", WARNING, child_cases, one_by_one(_foreign), edits=True),
     Attack("name-taken", "someone else's object has a child's name", WARNING, _stranger_cases, one_by_one(_stranger)),
-    Attack("rival", "someone else sets a condition", WARNING, _rival_cases, one_by_one(_rival), edits=True),
+    Attack("rival", "someone else sets a condition", WARNING, _rival_cases, _rival, edits=True),
 )
