@@ -12,6 +12,7 @@ import yaml
 from converge.audit.settings import AuditError
 from converge.operators.webapp import WEBAPP
 from converge.runtime import ApiError
+from converge.testing.access.pod_env import free_port
 from converge.testing.waits.waiting import eventually
 from tests.audit.conftest import settings_for
 
@@ -203,6 +204,27 @@ def test_a_second_process_that_makes_a_child_again_is_a_note(session, tmp_path):
     assert two.severity == "note"
     assert "2 of them" in two.got or "2 ConfigMaps" in two.got
     assert not report.failed
+
+
+def test_an_operator_that_can_not_run_twice_on_a_machine_is_run_alone(session, tmp_path):
+    """The second reference run begins beside the first one, and its operator doesn't get the port."""
+    settings = operator(
+        tmp_path,
+        """
+        body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": webapp["metadata"]["name"]}}
+        body["metadata"]["namespace"] = webapp["metadata"]["namespace"]
+        with suppress(AlreadyExists):
+            self.client.create(body)
+        """,
+    )
+    taken = f"import socket\nkept = socket.socket()\nkept.bind(('127.0.0.1', {free_port()}))\nkept.listen()\n"
+    file = tmp_path / "small.py"
+    file.write_text(taken + file.read_text())
+    report = session(settings).run(["late-children"])
+    assert report.learned.alone
+    assert report.learned.children == ["ConfigMap"]
+    assert not report.findings
+    assert not left_out(report)
 
 
 def test_an_operator_that_never_touches_the_sample_is_one_sentence(session, tmp_path):

@@ -7,7 +7,7 @@ from how the runs differ.
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +25,7 @@ from converge.testing.waits.idle import QUIET, wait_until_idle
 from converge.testing.waits.waiting import eventually
 
 if TYPE_CHECKING:
-    from converge.recorder import RecordedRequest
+    from converge.recorder import RecordedRequest, Recorder
 
 FIRST_QUIET = 3.0  # seconds of silence in the first run, when nothing is known yet
 LONGEST_QUIET = 6.0
@@ -55,7 +55,6 @@ class Learned:
     looks_again: float = PATIENCE
     on_kopf: bool = False
     elects: bool = False
-    everywhere: bool = False  # whether it watches all namespaces
     alone: bool = False  # whether two of it in two namespaces would get in each other's way
     #: Bodies that it sent for its children, by the child's key in a snapshot: fields in them are its own.
     sent: dict[str, Any] = field(default_factory=dict)
@@ -88,19 +87,26 @@ def learn(make_testbed: Callable[[str], AuditTestbed], sample: Sample, settings:
         say("reference run 1 of 2: the sample in a fresh namespace, left alone")
         testbed = testbeds.enter_context(make_testbed("audit reference 1"))
         app = sample.first(testbed.namespace)  # what the server has against it is said before anything runs
-        _first_run(testbed, app, learned, settings.quiet)
-        seen = [(app, snapshot.capture(app, learned.children))]
-        if learned.alone:
-            testbeds.close()
-        say("reference run 2 of 2: the sample in a fresh namespace, left alone")
-        try:
-            seen += _second_run(testbeds.enter_context(make_testbed("audit reference 2")), sample, learned, seen[0])
-        except Verdict:
-            if learned.alone:
+
+        def second_run() -> _SecondRun:
+            say("reference run 2 of 2: the sample in a fresh namespace, left alone")
+            alone = testbeds.enter_context(ExitStack())
+            try:
+                return _SecondRun(alone.enter_context(make_testbed("audit reference 2")), sample, alone.close)
+            except Verdict:
+                alone.close()  # an operator that doesn't start would end every other wait
                 raise
-            learned.alone = True  # it might have been in the way of the first one, which still runs
+
+        beside = _first_run(testbed, app, learned, settings.quiet, second_run)
+        first = app, snapshot.capture(app, learned.children)
+        try:
+            if beside is None or learned.alone:
+                raise TwoAtOnceError
+            seen = [first, *beside.seen(learned, first)]
+        except Verdict:
+            learned.alone = True  # the second one might have been in the way of the first one, which still runs
             testbeds.close()
-            seen += _second_run(testbeds.enter_context(make_testbed("audit reference 2")), sample, learned, seen[0])
+            seen = [first, *second_run().seen(learned, first)]
     named = [snapshot.shape(*each) for each in seen]
     for other in named[1:]:
         learned.random_names |= snapshot.random_kinds(named[0], other)
@@ -125,27 +131,45 @@ def learn(make_testbed: Callable[[str], AuditTestbed], sample: Sample, settings:
 Seen = tuple[CustomResource, snapshot.Captured]
 
 
-def _second_run(testbed: AuditTestbed, sample: Sample, learned: Learned, first: Seen) -> list[Seen]:
-    """Objects that come while it runs, two of them at once: how they differ from the first one says nothing.
-
-    One that hasn't got all its children yet would: everything that it lacks would never be compared.
-    """
-    learned.prepare(testbed.audited_operator)
-    testbed.audited_operator.start()
-    made = [sample.make(testbed.namespace) for _ in range(2)]
-
-    def complete() -> bool:
-        return all(snapshot.as_many(snapshot.capture(each, learned.children), first[1]) for each in made)
-
-    eventually(lambda: complete() or testbed.audited_operator.silent_for() > LEAVES_ALONE_AFTER, within=COMES_TO_REST)
-    _rest(testbed)
-    if testbed.audited_operator.exits and not learned.alone:
-        raise Failure("it exited beside another one")
-    return [(each, snapshot.capture(each, learned.children)) for each in made]
+class TwoAtOnceError(Failure):
+    """Two of it in two namespaces would get in each other's way."""
 
 
-def _first_run(testbed: AuditTestbed, app: CustomResource, learned: Learned, quiet: float | None) -> None:
-    """See what it does for one object."""
+class _SecondRun:
+    """Objects that come while it runs, two of them at once: how they differ from the first one says nothing."""
+
+    def __init__(self, testbed: AuditTestbed, sample: Sample, close: Callable[[], None]) -> None:
+        self.testbed = testbed
+        self.close = close
+        testbed.audited_operator.start()
+        self.made = [sample.make(testbed.namespace) for _ in range(2)]
+
+    def seen(self, learned: Learned, first: Seen) -> list[Seen]:
+        """What has become of them, once they have as many children as the first one and all is at rest.
+
+        Everything that an object lacks because it isn't finished would never be compared.
+        """
+        operator = self.testbed.audited_operator
+        learned.prepare(operator)
+
+        def complete() -> bool:
+            return all(snapshot.as_many(snapshot.capture(each, learned.children), first[1]) for each in self.made)
+
+        eventually(lambda: complete() or operator.silent_for() > LEAVES_ALONE_AFTER, within=COMES_TO_REST)
+        _rest(self.testbed)
+        if operator.exits and not learned.alone:
+            raise TwoAtOnceError("it exited beside another one")
+        return [(each, snapshot.capture(each, learned.children)) for each in self.made]
+
+
+def _first_run(
+    testbed: AuditTestbed,
+    app: CustomResource,
+    learned: Learned,
+    quiet: float | None,
+    second_run: Callable[[], _SecondRun],
+) -> _SecondRun | None:
+    """See what it does for one object. The second run begins meanwhile, unless the two would meet."""
     operator = testbed.audited_operator
     operator.quiet = quiet if quiet is not None else FIRST_QUIET
     mark = operator.recorder.mark()
@@ -164,7 +188,17 @@ def _first_run(testbed: AuditTestbed, app: CustomResource, learned: Learned, qui
         return operator.silent_for() > (LEAVES_ALONE_AFTER if told else IGNORES_AFTER)
 
     eventually(lambda: touched() or given_up(), within=2 * IGNORES_AFTER)
-    rests = touched() and _rest(testbed)
+    beside = None
+    if touched() and not _meets_others(recorder, app):
+        with suppress(Verdict):
+            beside = second_run()
+    try:
+        rests = touched() and _rest(testbed)
+    except Verdict:
+        if beside is None:
+            raise
+        beside.close()  # it may be the second one that exits again and again
+        beside, rests = None, _rest(testbed)
     if not touched():
         raise AuditError(
             f"The operator never touches the sample: it was started, {app} was there, and no request was about it "
@@ -178,8 +212,7 @@ def _first_run(testbed: AuditTestbed, app: CustomResource, learned: Learned, qui
     operator.launch = replace(operator.launch, on_kopf=learned.on_kopf)
     learned.patience = KOPF_RETRIES if learned.on_kopf else PATIENCE
     learned.elects = any(each.resource == "leases" for each in learned.requests)
-    learned.everywhere = any(not each.namespace for each in recorder.watches(app.kind))
-    learned.alone = learned.everywhere or any(_reaches_out(each, app) for each in learned.requests)
+    learned.alone = _meets_others(recorder, app)
     learned.writes = [each for each in operator.own_writes(mark) if (each.status or 500) < 300]
     learned.children = _children(learned.writes, app)
     learned.sent = _sent(learned.writes, app)
@@ -187,6 +220,13 @@ def _first_run(testbed: AuditTestbed, app: CustomResource, learned: Learned, qui
     learned.quiet = quiet if quiet is not None else _pause(learned.writes, happened)
     if not rests:
         learned.restless = _restless(operator, learned)
+    return beside
+
+
+def _meets_others(recorder: Recorder, app: CustomResource) -> bool:
+    """Whether it watches all namespaces, or has written outside of its own."""
+    watches_all = any(not each.namespace for each in recorder.watches(app.kind))
+    return watches_all or any(_reaches_out(each, app) for each in recorder.requests)
 
 
 def _touches(request: RecordedRequest, app: CustomResource) -> bool:
