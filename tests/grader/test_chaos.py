@@ -74,6 +74,7 @@ def test_a_lab_that_is_not_written_yet_is_not_attacked(cluster):
 
 @pytest.mark.cluster
 @pytest.mark.slow
+@pytest.mark.timeout(900)
 def test_an_operator_that_survives_exits_0(cluster):
     done = invoke("06", "--against", "solutions", "--attack", "at-rest", "--seed", "11")
     assert done.exit_code == 0, done.output
@@ -84,6 +85,7 @@ def test_an_operator_that_survives_exits_0(cluster):
 
 @pytest.mark.cluster
 @pytest.mark.slow
+@pytest.mark.timeout(900)
 def test_an_operator_that_is_meant_for_a_pod_gets_the_environment_of_one(cluster):
     done = invoke("16", "--against", "solutions", "--attack", "at-rest")
     assert done.exit_code == 0, done.output
@@ -91,6 +93,7 @@ def test_an_operator_that_is_meant_for_a_pod_gets_the_environment_of_one(cluster
 
 @pytest.mark.cluster
 @pytest.mark.slow
+@pytest.mark.timeout(900)
 def test_an_operator_that_registers_finds_the_service_outside(cluster):
     """Its object has a host name of its own, so the operator must reach the service to let go of a deleted one."""
     done = invoke("12", "--against", "solutions", "--attack", "deletion", "--json")
@@ -102,6 +105,7 @@ def test_an_operator_that_registers_finds_the_service_outside(cluster):
 
 @pytest.mark.cluster
 @pytest.mark.slow
+@pytest.mark.timeout(900)
 def test_a_mutant_that_does_not_survive_exits_1_and_its_finding_can_be_replayed(cluster):
     whom = "mutant:service-only-with-deployment"
     found = invoke("06", "--against", whom, "--attack", "killed-after", "--seed", "11", "--json")
