@@ -12,6 +12,7 @@ from converge.audit.edits import SpecEdit
 from converge.audit.learn import Learned
 from converge.audit.target import AuditTarget
 from converge.recorder import RecordedRequest
+from converge.testing.attacks.compare import belongs
 from converge.testing.objects.custom_resource import CustomResource
 from converge.testing.verdicts.failure import Failure
 
@@ -19,6 +20,7 @@ Args = dict[str, Any]
 ERROR, WARNING, NOTE = "error", "warning", "note"
 MOST_EDITS = 4
 SUMMARIES = ("phase", "state")  # where a status says in one word how things are
+MAY_OUTLIVE = ("PersistentVolumeClaim", "Secret")  # kinds whose objects may stay when their parent is gone
 TROUBLE_WORDS = re.compile(r"degraded|stalled|fail|error|invalid|blocked|conflict|refused|rejected", re.IGNORECASE)
 
 
@@ -114,6 +116,12 @@ def creates(context: AttackContext) -> dict[str, int]:
     """How many children of each kind it creates for one object on a good day."""
     made = [each.kind for each in context.learned.writes if each.verb == "create"]
     return {kind: made.count(kind) for kind in context.learned.children if kind in made}
+
+
+def goes_with(obj: Mapping[str, Any], app: CustomResource) -> bool:
+    """Whether an object has to go with its parent. Data and passwords without an owner may be kept on purpose."""
+    kept = obj["kind"] in MAY_OUTLIVE and not obj["metadata"].get("ownerReferences")
+    return belongs(obj, app) and not kept
 
 
 def refused(error: Exception) -> str:

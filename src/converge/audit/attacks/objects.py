@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
-from converge.audit.attacks.base import ERROR, NOTE, Args, Attack, AttackContext, Outcome, always, creates, one_by_one
+from converge.audit.attacks.base import (
+    ERROR,
+    NOTE,
+    Args,
+    Attack,
+    AttackContext,
+    Outcome,
+    always,
+    creates,
+    goes_with,
+    one_by_one,
+)
 from converge.audit.target import AuditTarget
 from converge.testing import attacks
-from converge.testing.attacks.compare import belongs
 from converge.testing.attacks.replicas import CannotRunTwiceError
-from converge.testing.objects.custom_resource import CustomResource
 from converge.testing.verdicts.failure import Failure
 
-MAY_OUTLIVE = ("PersistentVolumeClaim", "Secret")  # kinds whose objects may stay when their parent is gone
 HINT_ELECTION = (
     "It asked for no Lease: two processes act at once, as they do for a moment in every rolling update. "
     "Turn its leader election on, or let it be replaced with `strategy: Recreate`."
@@ -28,15 +35,9 @@ def _deletion(target: AuditTarget, context: AttackContext, args: Args) -> None:
         children=target.children,
         propagation="Foreground" if args["how"] == "foreground" else None,
         while_down=args["how"] == "while-down",
-        belongs=_goes_with,
+        belongs=goes_with,
         within=target.learned.patience,
     )
-
-
-def _goes_with(obj: Mapping[str, Any], app: CustomResource) -> bool:
-    """Whether an object has to go with its parent. Data and passwords without an owner may be kept on purpose."""
-    kept = obj["kind"] in MAY_OUTLIVE and not obj["metadata"].get("ownerReferences")
-    return belongs(obj, app) and not kept
 
 
 def _two_objects(target: AuditTarget, context: AttackContext, args: Args) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator, Sequence
 
-from converge.audit.attacks.base import ERROR, Args, Attack, AttackContext, Outcome, as_args, named
+from converge.audit.attacks.base import ERROR, Args, Attack, AttackContext, Outcome, few_edits, goes_with, named
 from converge.audit.target import AuditTarget
 from converge.testing.attacks.every_request import HINT, MODES, CaseFailure, EveryRequest, Reference, Step
 from converge.testing.objects.custom_resource import CustomResource
@@ -16,8 +16,8 @@ SIDE_BY_SIDE = 20  # objects of which each has a request that fails
 
 def _cases(context: AttackContext) -> list[Args]:
     """One case for each kind of fault: which requests there are is known once a clean object was followed."""
-    edit = {"edit": as_args(context.edits[0])} if context.edits else {}
-    return [{"fault": kind.name, **edit} for kind in MODES]
+    edits = few_edits(context)
+    return [{"fault": kind.name, **({"edit": edits[0]} if edits else {})} for kind in MODES]
 
 
 def _every_request(target: AuditTarget, context: AttackContext, cases: Sequence[Args]) -> Iterator[Outcome]:
@@ -58,6 +58,7 @@ def _followed_once(target: AuditTarget, args: Args) -> tuple[EveryRequest, Refer
             target.learned.patience,
             HINT,
             look=lambda app: {},
+            goes_with=goes_with,
         )
         reference = _clean_run(attack)
         attack.spec = {}  # each object is made from the sample, whose names are its own

@@ -9,18 +9,17 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from converge.testing.attacks.compare import comparable_children, differing_lines
-from converge.testing.attacks.until_right import wait_until_right
+from converge.testing.attacks.until_right import fail_unless_right, wait_until_right
 from converge.testing.kopf_writes import by_kopf
 from converge.testing.objects.custom_resource import CustomResource
 from converge.testing.operator import Operator
 from converge.testing.verdicts.failure import Failure
 from converge.testing.waits import deadlines
-from converge.testing.waits.waiting import eventually
 
 if TYPE_CHECKING:
     from converge.recorder import RecordedRequest, Recorder
@@ -188,8 +187,12 @@ def rounds(cases: Sequence[Case]) -> Iterator[Sequence[Case]]:
         yield cases[first : first + size]
 
 
+def _has_its_name(obj: Mapping[str, Any], app: CustomResource) -> bool:
+    return app.name in obj["metadata"]["name"]
+
+
 class EveryRequest:
-    """The attack on one operator."""
+    """The attack on one operator. `goes_with` says which objects have to go with their parent."""
 
     def __init__(
         self,
@@ -201,6 +204,7 @@ class EveryRequest:
         within: float,
         hint: str,
         look: Look | None = None,
+        goes_with: Callable[[Mapping[str, Any], CustomResource], bool] = _has_its_name,
     ) -> None:
         self.operator = operator
         self.recorder = operator.recorder
@@ -211,6 +215,7 @@ class EveryRequest:
         self.within = within
         self.hint = hint
         self.look = look
+        self.goes_with = goes_with
         self.spec: dict[str, Any] = {}
         self.started = ""
         self.under_way: Step | None = None  # in the clean run
@@ -389,13 +394,14 @@ class EveryRequest:
         """What is left of a deleted object and of its children."""
         found = [str(app)] if app.now() else []
         for kind in self.children:
-            names = [each["metadata"]["name"] for each in app.namespace.list(kind)]
-            found += [f"{kind}/{name}" for name in names if app.name in name]
+            left = [each for each in app.namespace.list(kind) if self.goes_with(each, app)]
+            found += [f"{kind}/{each['metadata']['name']}" for each in left]
         return f"still there: {', '.join(found)}" if found else ""
 
     def _finished(self, app: CustomResource, step: Step, when: str) -> None:
         probe = (lambda: self._left(app)) if step.ends else (lambda: self.wrong(app))
-        eventually(probe, "", within=self.within, when=when, hint="On a good day it has to work.")
+        good = f"within {self.within:g} s: nothing wrong"
+        fail_unless_right(probe, within=self.within, when=when, expected=good, hint="On a good day it has to work.")
         self.operator.settle()
 
     # What to say.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from converge.testing.attacks.compare import belongs
-from converge.testing.attacks.until_right import fail_unless_right
+from converge.testing.attacks.until_right import fail_unless_right, wait_until_right
 from converge.testing.objects.custom_resource import CustomResource
 from converge.testing.objects.kinds import typed
 from converge.testing.operator import Operator
@@ -62,7 +62,7 @@ def old_deletion_destroys_nothing(
         theirs = set(_uids(earlier, children).values())
         operator.stop()
         dying = _deleted_slowly(earlier, finished=operator.start)
-        eventually(lambda: theirs.isdisjoint(_uids(earlier, children).values()), within=within)
+        wait_until_right(lambda: theirs.isdisjoint(_uids(earlier, children).values()), within=within)
         operator.settle()
     else:
         operator.stop()
