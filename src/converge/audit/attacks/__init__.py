@@ -12,8 +12,8 @@ from converge.audit.attacks.walks import FOLLOWED, WALKS, tells
 ORDER = (
     "at-rest",
     "deletion",
-    "old-deletion",
     "old-cache",
+    "old-deletion",
     "late-children",
     "killed-after",
     "walks",

@@ -146,6 +146,8 @@ def _interfere(target: AuditTarget, args: Args) -> str:
 
     attack = attacks.late_watch_loses_nothing if args["how"] == "late watch" else attacks.write_in_between_is_not_lost
     app = target.running()
+    attacks.rival_has_conditions(rival, app)
+    target.operator.settle(within=target.learned.patience)
     try:
         attack(target.operator, app, rival, change=lambda: target.edit(app, patch), wrong=wrong)
     except NothingReported:
