@@ -62,6 +62,12 @@ def test_a_number_at_its_maximum_goes_down():
     assert {"replicas": 2} in [each.patch for each in candidates({"replicas": 3}, SCHEMA, 20, 1)]
 
 
+def test_a_field_that_has_its_default_is_not_taken_away():
+    schema = {"properties": {"replicas": {"type": "integer", "default": 1}}}
+    assert "replicas removed" in {each.path for each in candidates({"replicas": 3}, schema, 20, 1)}
+    assert "replicas removed" not in {each.path for each in candidates({"replicas": 1}, schema, 20, 1)}
+
+
 def test_a_number_that_may_be_zero_becomes_zero():
     schema = {"properties": {"replicas": {"type": "integer", "minimum": 0}, "port": {"type": "integer", "minimum": 1}}}
     found = {each.path: each for each in candidates({"replicas": 3, "port": 80}, schema, 20, 1)}

@@ -68,7 +68,7 @@ def _of(
                 yield _edit(here, f"{value}-other", value)
             if isinstance(value, dict) and field not in MAPS:
                 yield from _of(value, known, here, names)
-            elif field not in required and not path:
+            elif field not in required and not path and known.get("default") != value:  # or nothing would change
                 yield _edit(here, None, value)
         elif not path:
             for new in _offered(field, known):
