@@ -2,6 +2,7 @@
 
 import threading
 
+import psutil
 import pytest
 
 from converge.grader import AnswerOf
@@ -280,6 +281,23 @@ def test_a_file_that_does_not_import_is_told(tmp_path, text, says):
     (tmp_path / "bad.py").write_text(text)
     with pytest.raises((Failure, NotStarted), match=says):
         Library(tmp_path / "bad.py", tmp_path)
+
+
+def test_a_file_whose_import_never_ends_decides_the_lab_and_leaves_no_process(tmp_path, monkeypatch):
+    text = """
+import os
+import pathlib
+import threading
+
+pathlib.Path(__file__).with_name("pid").write_text(str(os.getpid()))
+threading.Event().wait()
+"""
+    (tmp_path / "endless.py").write_text(text)
+    monkeypatch.setattr("converge.grader.library.library.IMPORT_LIMIT", 2.0)
+    with pytest.raises(TookTooLong, match=r"import endless\.py did not return") as told:
+        Library(tmp_path / "endless.py", tmp_path)
+    assert told.value.nothing_achieved
+    assert not psutil.pid_exists(int((tmp_path / "pid").read_text()))
 
 
 def test_whoever_waits_is_told_when_a_call_under_way_has_reached_a_todo(lab):

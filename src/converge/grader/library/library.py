@@ -28,6 +28,7 @@ from converge.testing.verdicts.failure import Failure, TookTooLong
 from converge.testing.waits.deadlines import scaled
 from converge.testing.waits.waiting import interruptions
 
+IMPORT_LIMIT = 20.0  # seconds that importing the submission may take: more than a call, because it decides the lab
 MOST_QUESTIONS = 256  # of a submission that wait for an answer: each has a thread here
 ENDS_WITH_ITS_CALL = ""  # a thread that ends with its call
 STAY_ALIVE = "A module must not end the process: no sys.exit, no os._exit."
@@ -65,8 +66,20 @@ class Library:
         self._resolved: dict[str, RemoteObject] = {}
         self._under_way: list[Future[Any]] = []  # calls on threads of their own
         threading.Thread(target=self._listen, daemon=True, name="answers").start()
-        self._judge(self._ask({"do": "load"}, f"import {path.name}"), f"importing {path.name}", nothing_achieved=True)
+        try:
+            self._load()
+        except BaseException:
+            self._close()  # no one else can: there's no object yet
+            raise
         interruptions.append(self._interrupt)
+
+    def _load(self) -> None:
+        name = self._path.name
+        try:
+            outcome = self._ask({"do": "load"}, f"import {name}", IMPORT_LIMIT)
+        except TookTooLong as slow:
+            raise slow.because(f"import {name} never ended", nothing_achieved=True) from None
+        self._judge(outcome, f"importing {name}", nothing_achieved=True)
 
     # What checks use.
 
@@ -150,10 +163,10 @@ class Library:
             return Method(self, number, name, owner)
         return self._judge(found, spelled)
 
-    def _ask(self, message: dict[str, Any], spelled: str) -> Any:
+    def _ask(self, message: dict[str, Any], spelled: str, within: float = CALL_LIMIT) -> Any:
         # Each thread of a check has a thread of its own over there.
         thread = f"thread-{threading.get_ident()}"
-        found = self._wait(self._send(message, thread), spelled, CALL_LIMIT)
+        found = self._wait(self._send(message, thread), spelled, within)
         self._raise_todo(found)
         return found
 
