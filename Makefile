@@ -14,7 +14,7 @@ ENGINE ?= docker
 or_end_quietly = || { code=$$?; test ! -t 2 || kill -PIPE $$PPID; exit $$code; }
 
 .DEFAULT_GOAL := help
-.PHONY: help check watch hint list up down shell status doctor docs notebook site recorded notebooks test test-failed test-kind test-clients verify edits lint style types format browser bench lock clean go-labs audit-real
+.PHONY: help check watch hint list up down shell status doctor docs notebook site recorded notebooks test test-failed test-as-user test-kind test-clients verify edits lint style types format browser bench lock clean go-labs audit-real
 
 help: ## Show this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  \033[1mmake %-12s\033[0m %s\n", $$1, $$2} /^## /{print "\n" substr($$0, 4)}' $(MAKEFILE_LIST)
@@ -60,6 +60,9 @@ test: $(VENV)/.all browser lint ## Test the course itself, and grade every skele
 
 test-failed: $(VENV)/.all browser lint ## Try once more, one at a time, what failed in the last make test
 	@$(BIN)/pytest -n 1 --dist loadgroup --last-failed --last-failed-no-failures none
+
+test-as-user: $(VENV)/.all ## Test the jail and the attacks of a class as an ordinary user, typed by root
+	@sh tests/as_user.sh $(BIN)/pytest tests/classroom/test_jail.py tests/classroom/test_cheats.py
 
 test-kind: export CONVERGE_STATE := $(CURDIR)/$(VENV)/kind
 test-kind: export CONVERGE_TEST_KIND := 1
