@@ -150,14 +150,19 @@ def surprises(graded: Path, points: Points) -> Iterator[str]:
         worth = {"right": total == most, "wrong": total < most, "slow": total < most, "broken": total == 0}
         if -1 in own.values():
             yield f"{student}: the grader failed"
-        elif not (total == most if rides else worth.get(work.kind, total == 0 or bool(note) or partly(work, total))):
+        elif not (total == most if rides else worth.get(work.kind, bool(note) or not cheated(work, own))):
             yield f"{student}: {total:g} of {most:g} points"
 
 
-def partly(work: Work, total: float) -> bool:
-    """Whether an attack says that it earns something."""
+def cheated(work: Work, own: dict[str, float]) -> float:
+    """The points that an attack on lab 03 should not have: those of the check that it's about, or else of any."""
     name = work.what.replace("-", "_")
-    return total > 0 and name in CHEATS and said(CHEATS[name], "Earns") != "nothing"
+    if name not in CHEATS:
+        return sum(own.values())
+    if said(CHEATS[name], "Earns") != "nothing":
+        return 0
+    about = said(CHEATS[name], "Check")
+    return own[about] if about else sum(own.values())
 
 
 def compare(first: Path, *others: Path) -> int:
