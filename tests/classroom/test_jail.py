@@ -187,3 +187,13 @@ def test_a_machine_that_cannot_isolate_says_so_in_one_sentence(monkeypatch):
     why = jails.refusal.__wrapped__()
     assert "bubblewrap" in why
     assert "\n" not in why
+
+
+def test_a_container_that_cannot_isolate_hears_how_to_start_it(monkeypatch, tmp_path):
+    (tmp_path / "bwrap").write_text("#!/bin/sh\necho 'bwrap: No permissions' >&2\nexit 1\n")
+    (tmp_path / "bwrap").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    monkeypatch.setattr(jails, "CONTAINER_MARKS", (tmp_path,))
+    why = jails.refusal.__wrapped__()
+    assert "bwrap: No permissions (a container needs --security-opt seccomp=unconfined" in why
+    assert "\n" not in why

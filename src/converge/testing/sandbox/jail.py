@@ -28,6 +28,15 @@ NAMES = ("nsswitch.conf", "hosts", "passwd", "group", "mime.types")
 UNSHARED = ("--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try")
 # The user of the grader, but by another name: root would get its capabilities back with the next program it starts.
 UNPRIVILEGED = ("--uid", "65534", "--gid", "65534", "--cap-drop", "ALL", "--disable-userns")
+# Where it's refused, and what allows it: in Docker or Podman, and by settings of the kernel.
+CONTAINER_MARKS = (Path("/.dockerenv"), Path("/run/.containerenv"))
+CONTAINER_OPTIONS = ("--security-opt seccomp=unconfined", "--security-opt systempaths=unconfined")
+FOR_UBUNTU = "--security-opt apparmor=unconfined"
+SWITCHES = {
+    "kernel.apparmor_restrict_unprivileged_userns": ("1", "0"),
+    "kernel.unprivileged_userns_clone": ("0", "1"),
+    "user.max_user_namespaces": ("0", "10000"),
+}
 NO_NETWORK = ("--unshare-user", "--unshare-net", "--dev-bind", "/", "/", "--die-with-parent")
 
 
@@ -126,7 +135,18 @@ def refusal() -> str:
         tried = subprocess.run(probe, capture_output=True, text=True, timeout=60)
     if tried.returncode:
         said = (tried.stderr.strip().splitlines() or ["it said nothing"])[-1]
-        return f"bubblewrap can't isolate submissions on this machine: {said}"
+        return f"bubblewrap can't isolate submissions on this machine: {said}{_fix()}"
+    return ""
+
+
+def _fix() -> str:
+    """What usually allows namespaces where they are refused, as the end of a sentence."""
+    if any(path.exists() for path in CONTAINER_MARKS):
+        return f" (a container needs {' '.join(CONTAINER_OPTIONS)}, and on Ubuntu {FOR_UBUNTU})"
+    for name, (refuses, allows) in SWITCHES.items():
+        path = Path("/proc/sys") / name.replace(".", "/")
+        if path.exists() and path.read_text().strip() == refuses:
+            return f" (root can allow it: sysctl -w {name}={allows})"
     return ""
 
 
