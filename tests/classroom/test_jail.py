@@ -129,10 +129,10 @@ def test_it_has_no_memory_that_is_no_process_s(found):
 
 @pytest.mark.parametrize("machine", system_calls.MACHINES)
 def test_the_filter_refuses_what_it_names_and_nothing_else(machine):
-    name, numbers = system_calls.MACHINES[machine]
+    name, fcntl, numbers = system_calls.MACHINES[machine]
     lines = list(struct.iter_unpack("=HBBI", system_calls.program(machine)))
 
-    def verdict(number, on=name):
+    def verdict(number, on=name, second=0):
         at = value = 0
         while True:
             code, then, otherwise, said = lines[at]
@@ -140,7 +140,9 @@ def test_the_filter_refuses_what_it_names_and_nothing_else(machine):
             if code == system_calls.RETURN:
                 return said
             if code == system_calls.LOAD:
-                value = {system_calls.NUMBER: number, system_calls.MACHINE: on}[said]
+                value = {system_calls.NUMBER: number, system_calls.MACHINE: on, system_calls.SECOND_ARGUMENT: second}[
+                    said
+                ]
             else:
                 holds = value == said if code == system_calls.EQUAL else value >= said
                 at += then if holds else otherwise
@@ -148,7 +150,8 @@ def test_the_filter_refuses_what_it_names_and_nothing_else(machine):
     assert len(numbers) == len(system_calls.REFUSED)
     refused = {number for number in range(1000) if verdict(number) == system_calls.REFUSE}
     assert refused == set(numbers)
-    assert verdict(0) == system_calls.ALLOW
+    assert verdict(0) == verdict(0, second=system_calls.SET_LEASE) == verdict(fcntl, second=3) == system_calls.ALLOW
+    assert verdict(fcntl, second=system_calls.SET_LEASE) == system_calls.REFUSE
     assert verdict(system_calls.X32 + 1) == verdict(1, on=0x40000003) == system_calls.REFUSE
 
 
