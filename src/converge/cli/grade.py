@@ -101,7 +101,8 @@ def grade(
         grade_all(course, store, todo, report, cluster)
     else:
         report()
-    console.print(f"Results: {out / 'class.csv'}, {out / 'statistics.html'}, a page per student in {out / 'pages'}")
+    where = f"{out / 'class.csv'}, {out / 'statistics.html'}, a page per student in {out / 'pages'}"
+    console.print(f"Results: {where}", soft_wrap=True)
     results = [store.read(each.key, each_lab) for each in found for each_lab in labs]
     raise typer.Exit(OUR_FAULT if any(result is None or result.is_ours for result in results) else 0)
 
