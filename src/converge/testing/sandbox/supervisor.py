@@ -22,6 +22,7 @@ from typing import NamedTuple
 PR_SET_CHILD_SUBREAPER = 36
 LARGEST_FILE = 256 * 1024 * 1024  # bytes that one file of the submission may grow to
 MOST_MEMORY = 2 * 1024 * 1024 * 1024  # bytes of data that each of its processes may have
+MOST_FILES = 4096  # that each of its processes may have open: all of them together, less than the machine may
 MOST_THREADS = 2048  # that it may add to those of its user
 MOST_PROCESSES = 128  # that it may have at once
 COUNT_EVERY = 0.2  # seconds between two counts of its processes
@@ -119,6 +120,7 @@ def limit() -> None:
     cap(resource.RLIMIT_CORE, 0)
     cap(resource.RLIMIT_FSIZE, LARGEST_FILE)
     cap(resource.RLIMIT_DATA, MOST_MEMORY)
+    cap(resource.RLIMIT_NOFILE, MOST_FILES)
     if os.getuid() != 0 and os.path.isdir("/proc/self"):  # noqa: PTH112
         # This one counts all threads of the user, whatever they belong to. Root has no such limit.
         cap(resource.RLIMIT_NPROC, threads_of_user() + MOST_THREADS)
