@@ -468,6 +468,19 @@ def test_a_namespace_that_refuses_the_pods_is_named_before_any_job(make, client)
 
 
 @pytest.mark.cluster
+def test_a_namespace_that_was_made_a_moment_ago_takes_the_pods(make, client):
+    made = make("ada")
+    name = f"new-{made.settings.namespace}"
+    client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+    try:
+        made.settings = replace(made.settings, namespace=name)
+        made.grade()  # its ServiceAccount comes after it
+        assert made.stored == ["ada"]
+    finally:
+        client.delete("v1", "Namespace", name)
+
+
+@pytest.mark.cluster
 def test_a_job_on_another_cluster_is_not_forgotten(make):
     made = make("ada", image=STUCK)
     begin(made)

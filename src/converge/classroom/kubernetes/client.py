@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -21,6 +22,8 @@ from converge.runtime import ApiError, Client, Forbidden, Gone, Invalid, NotFoun
 from converge.testing.sandbox.jail import NoJailError
 
 LOOK_AGAIN = 10.0  # seconds after which the Job is read again, whatever its Pods do
+NEW_NAMESPACE, ASK_AGAIN = 30.0, 0.5  # seconds for a namespace to become ready for Pods, and between two looks
+NO_ACCOUNT_YET = 'serviceaccount "default" not found'  # what the server says until then
 LOG_TIME = 30.0  # seconds without a word while a log is read
 
 ReadLog = Callable[[Client, str, str], str]
@@ -169,12 +172,17 @@ class Grading:
     def _ask_first(self, pod: Object) -> None:
         """Have the server check a Pod without creating it: a Job only says later, and elsewhere, why it has no Pods."""
         path = f"/api/v1/namespaces/{self.settings.namespace}/pods"
-        try:
-            self.client.connection.request("POST", path, {"dryRun": "All"}, asked="create a Pod", body=pod)
-        except (Forbidden, Invalid, NotFound) as error:
-            raise CourseError(
-                f"The namespace {self.settings.namespace} doesn't take the Pods that grade: {error.answer}"
-            ) from None
+        give_up = time.monotonic() + NEW_NAMESPACE
+        while True:
+            try:
+                self.client.connection.request("POST", path, {"dryRun": "All"}, asked="create a Pod", body=pod)
+                return
+            except (Forbidden, Invalid, NotFound) as error:
+                if NO_ACCOUNT_YET not in str(error.answer) or time.monotonic() > give_up:
+                    raise CourseError(
+                        f"The namespace {self.settings.namespace} doesn't take the Pods that grade: {error.answer}"
+                    ) from None
+            time.sleep(ASK_AGAIN)
 
     # The end
 
