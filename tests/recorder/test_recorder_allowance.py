@@ -21,12 +21,30 @@ def test_so_many_writes_and_no_more(recorder: Recorder, operator: Operator, outs
     assert "exceeded quota" in str(refused)
 
 
-def test_a_small_change_of_a_large_object_counts_as_all_of_it(
+def test_a_small_change_of_an_object_counts_as_all_of_it(
+    recorder: Recorder, operator: Operator, outsider: Outsider
+) -> None:
+    recorder.allow(writes=1000, size=100_000)
+    outsider.create("cm-0", large="x" * 40_000)
+    assert [operator.patch("cm-0", k=str(number))[0] for number in range(4)] == [200, 200, 200, 403]
+
+
+def test_a_large_object_is_refused(recorder: Recorder, operator: Operator, outsider: Outsider) -> None:
+    recorder.allow(writes=1000, size=1 << 20)
+    outsider.create("cm-0")
+    status, answer = operator.patch("cm-0", k="x" * 33_000)
+    assert status == 403
+    assert "may write objects of 32 KB" in answer["message"]
+    assert operator.patch("cm-0", k="x" * 30_000)[0] == 200
+
+
+def test_an_object_that_grows_bit_by_bit_ends_the_writing(
     recorder: Recorder, operator: Operator, outsider: Outsider
 ) -> None:
     recorder.allow(writes=1000, size=1 << 20)
-    outsider.create("cm-0", large="x" * 400_000)
-    assert [operator.patch("cm-0", k=str(number))[0] for number in range(4)] == [200, 200, 200, 403]
+    outsider.create("cm-0")
+    found = [operator.patch("cm-0", **{f"k{number}": "x" * 30_000})[0] for number in range(5)]
+    assert found == [200, 200, 200, 403, 403]
 
 
 def test_an_answer_that_hides_the_size_counts_as_the_largest(

