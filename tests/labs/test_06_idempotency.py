@@ -310,7 +310,7 @@ def test_every_request_may_fail(operator, namespace):
     """Whichever request fails, even if the server did it and the answer was lost: one child of each kind."""
     attacks.fault_at_every_request(
         operator,
-        make=lambda name=None, **spec: namespace.webapp(name, **{"replicas": 1, **spec}),
+        make=lambda name=None, **spec: namespace.webapp(name, **{"replicas": 0, **spec}),
         wrong=missing,
         children=CHILDREN,
         modes=["500", "504", "403", "404", "quota", "reset", "lost"],

@@ -463,7 +463,7 @@ def test_every_request_may_fail(operator, namespace):
     """Whichever request fails, the children follow the spec in the end."""
     attacks.fault_at_every_request(
         operator,
-        make=lambda name=None, **spec: namespace.webapp(name, **{"replicas": 1, "labels": {"tier": "a"}, **spec}),
+        make=lambda name=None, **spec: namespace.webapp(name, **{"replicas": 0, "labels": {"tier": "a"}, **spec}),
         wrong=wrong_webapp,
         children=CHILDREN,
         edit=lambda app: app.edit(labels={"tier": "b"}),

@@ -499,7 +499,7 @@ def test_a_failed_request_is_made_again(operator, namespace):
     """Any request may fail once: in the end both children are there, and owned."""
     attacks.fault_at_every_request(
         operator,
-        make=lambda name=None, **spec: namespace.webapp(name, **{"replicas": 1, **spec}),
+        make=lambda name=None, **spec: namespace.webapp(name, **{"replicas": 0, **spec}),
         wrong=lambda app: wrong(app) or "\n".join(said for kind in CHILDREN for said in warnings_mentioning(app, kind)),
         children=CHILDREN,
         modes=["500", "lost"],
