@@ -6,7 +6,10 @@ from pathlib import Path
 import pytest
 
 from converge.grader import course as courses
+from converge.grader.course.job import Job
 from converge.grader.session import verify as verifying
+from converge.grader.session.fail_fast import NOT_RUN
+from converge.grader.session.run import run
 
 MANIFEST = """
 [course]
@@ -167,3 +170,17 @@ def test_a_quick_run_looks_twice_before_it_calls_something_a_problem(course, tmp
     assert not found["variant:lucky"].problems
     assert "test_three: failed" in found["variant:wrong"].problems[0]
     assert not found["variant:wrong"].unsteady
+
+
+def test_a_job_that_ends_with_its_first_failure_runs_nothing_after_it(course):
+    zero, three = course.labs[0].checks
+    wrong, right = f"{course.root}/labs/01_double/double.py", f"{course.root}/solutions/01_double/double.py"
+    jobs = [
+        Job(course.labs[0], against, order, until_failure=True)
+        for against in (wrong, right)
+        for order in ([zero, three], [three, zero])
+    ]
+    first, second, *passed = run(course, jobs)
+    assert [first.find("test_three").cause, second.find("test_zero").cause] == [NOT_RUN, NOT_RUN]
+    assert NOT_RUN not in (first.find("test_zero").cause, second.find("test_three").cause)
+    assert all(result.passed for result in passed)

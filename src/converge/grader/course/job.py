@@ -25,6 +25,7 @@ class Job:
     deadline_factor: float = 1.0
     jailed: bool = False  # the submission is untrusted: see `converge.testing.sandbox.jail`
     timelines: str = ""  # a directory of its own for the timelines of what fails
+    until_failure: bool = False  # the checks begin in the order of `only`, and none after the first that fails
 
     @property
     def facts(self) -> Sequence[CheckFacts]:

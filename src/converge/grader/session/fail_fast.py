@@ -3,6 +3,8 @@
 The first check of a lab is the good day. If even there the operator dies, or does nothing but fail, the process that
 ran the check leaves a note beside the plan, for all processes of the same run. If nothing was achieved at all, the
 checks that have not begun are not run; otherwise each gets its chance, but nobody waits once it shows the same cause.
+
+A job that ends with its first failure has a note as well, from whichever check failed.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from converge.testing.verdicts.failure import Failure, Verdict
 if TYPE_CHECKING:
     from converge.testing.operator import RepeatedFailure
 
+NOT_RUN = "not run: another check has failed"  # the cause of a check that had not begun when its job ended
 SUBMISSION_FIXTURES = ("operator", "lab")  # the fixtures that run a submission
 
 
@@ -38,10 +41,13 @@ class FailFast:
 
     def __init__(self, item: pytest.Item, job: PlannedJob | None) -> None:
         self._item = item
+        self._until_failure = job if job and job.until_failure else None
         self._job = job if job and job.whole_lab and _runs_submission(item) else None
 
     def skip_if_decided(self) -> None:
-        """Skip the check if the lab is already decided."""
+        """Skip the check if the lab is already decided, or if its job has ended."""
+        if self._until_failure and self._failed(self._until_failure).exists():
+            raise Failure(NOT_RUN).because(NOT_RUN, nothing_achieved=False)
         decided = self._decided()
         if decided and decided.nothing_achieved:
             raise Failure("not run: it would fail in the same way").because(decided.cause, nothing_achieved=True)
@@ -56,6 +62,11 @@ class FailFast:
         if verdict.cause and self._is_first():
             decision = Decision(verdict.cause, verdict.nothing_achieved)
             write_whole(self._note(), json.dumps(asdict(decision)))
+
+    def record_failure(self) -> None:
+        """End the job, if its first failure ends it."""
+        if self._until_failure:
+            self._failed(self._until_failure).touch()
 
     def _is_first(self) -> bool:
         if self._job is None:
@@ -75,7 +86,13 @@ class FailFast:
 
     def _note(self) -> Path:
         assert self._job is not None
-        return Path(self._item.config.getoption(PLAN_OPTION)).with_name(f"decided-{self._job.number}.json")
+        return self._beside_plan(f"decided-{self._job.number}.json")
+
+    def _failed(self, job: PlannedJob) -> Path:
+        return self._beside_plan(f"failed-{job.number}")
+
+    def _beside_plan(self, name: str) -> Path:
+        return Path(self._item.config.getoption(PLAN_OPTION)).with_name(name)
 
 
 FAIL_FAST = pytest.StashKey[FailFast]()

@@ -1,8 +1,8 @@
 """Mutants by machine: is every small edit of a solution caught by some check, or listed as equivalent with a reason?
 
-Edits are graded in waves. The first wave runs one check on each: the one that has caught most edits of that function
-so far. What passes goes on to the next wave, with more checks. So an edit that is caught costs little, and only one
-that passes everything costs all checks. Each result is written down at once, with a hash of what it depends on: a run
+An edit's checks begin with the one that has caught most edits of its function so far, and end with the first that
+fails. So an edit that is caught costs little, and only one that passes everything costs all checks. All edits of a lab
+take turns: nobody waits for the slowest. Each result is written down at once, with a hash of what it depends on: a run
 that was stopped goes on where it was, and a caught edit isn't graded again when some other check changes.
 """
 
@@ -14,26 +14,26 @@ import json
 import tempfile
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from converge.cluster.directories import state_dir
-from converge.grader.checks.verdict import Status
 from converge.grader.course import Course, Lab
 from converge.grader.course.course import CheckFacts
 from converge.grader.course.job import Job
 from converge.grader.course.results import LabResult
+from converge.grader.session.fail_fast import NOT_RUN
 from converge.grader.session.machine_edits import MachineEdit, machine_edits
-from converge.grader.session.run import run
+from converge.grader.session.run import DECISIVE, run
 from converge.grader.session.verify import MUTANT_DEADLINE_FACTOR
 
-EDITS_AT_A_TIME = {"library": 2, "operator": 4}  # operators mostly wait
-EDITS_IN_A_WAVE = 40  # edits in one wave: between waves, what was learned about the checks is put to use
+EDITS_AT_A_TIME = {"library": 3, "operator": 6}  # they mostly wait
+SAMPLED_ONE_IN = 6  # this many edits are graded first, if it isn't known yet which checks catch them
 HELPERS = [Path(__file__).parents[1] / "checks", Path(__file__).parents[2] / "testing"]  # what all checks share
-CAUGHT = (Status.FAILED, Status.TIMEOUT, Status.NOT_STARTED)
 
 OnProgress = Callable[["MachineResult", MachineEdit, str], None]
+OnGraded = Callable[[MachineEdit, str, float], None]  # the check that caught it, and what the checks took
 
 
 @dataclass
@@ -145,42 +145,51 @@ def run_edits(course: Course, lab: Lab, on_progress: OnProgress = lambda result,
             enter(edit, check)
         else:
             todo.append(edit)
-    for first in range(0, len(todo), EDITS_IN_A_WAVE):
-        for edit, check in grade(course, lab, todo[first : first + EDITS_IN_A_WAVE], journal, result):
-            journal.enter(keys.of(edit, check), edit, check)
-            enter(edit, check)
+
+    def on_graded(edit: MachineEdit, check: str, seconds: float) -> None:
+        result.seconds += seconds
+        journal.enter(keys.of(edit, check), edit, check)
+        enter(edit, check)
+
+    for some in halves(todo, journal):
+        grade(course, lab, some, journal, on_graded)
     return result
 
 
-def grade(
-    course: Course, lab: Lab, edits: Sequence[MachineEdit], journal: Journal, result: MachineResult
-) -> Iterator[tuple[MachineEdit, str]]:
-    """Grade some edits, wave after wave, each with the checks that it hasn't passed yet."""
-    left = {edit: journal.in_order(lab, edit.function) for edit in edits}
-    width = 1
+def halves(edits: list[MachineEdit], journal: Journal) -> list[list[MachineEdit]]:
+    """A sample, to learn which checks catch what, and the rest; or all at once, when enough is known."""
+    functions = {edit.function for edit in edits}
+    known = {function for function, _ in journal.kills}
+    sample = [] if functions <= known else edits[::SAMPLED_ONE_IN]
+    return [each for each in (sample, [edit for edit in edits if edit not in sample]) if each]
+
+
+def grade(course: Course, lab: Lab, edits: Sequence[MachineEdit], journal: Journal, on_graded: OnGraded) -> None:
+    """Grade some edits in one run, each until a check fails. `on_graded` hears of each as soon as it's decided."""
     with tempfile.TemporaryDirectory(prefix="converge-edits-") as scratch:
-        places = {edit: place(lab, edit, Path(scratch) / str(number)) for number, edit in enumerate(edits)}
-        while left:
-            asked = list(left)
-            jobs = [
-                Job(lab, str(places[edit]), left[edit][:width], deadline_factor=MUTANT_DEADLINE_FACTOR)
-                for edit in asked
-            ]
-            for edit, outcome in zip(asked, run(course, jobs, workers=EDITS_AT_A_TIME[lab.kind]), strict=True):
-                result.seconds += sum(check.seconds for check in outcome.checks)
-                check = catcher(outcome)
-                left[edit] = left[edit][width:]
-                if check or not left[edit]:
-                    del left[edit]
-                    yield edit, check
-            width *= 3
+        jobs = [
+            Job(
+                lab,
+                str(place(lab, edit, Path(scratch) / str(number))),
+                journal.in_order(lab, edit.function),
+                deadline_factor=MUTANT_DEADLINE_FACTOR,
+                until_failure=True,
+            )
+            for number, edit in enumerate(edits)
+        ]
+
+        def on_result(number: int, outcome: LabResult) -> None:
+            on_graded(edits[number], catcher(outcome), sum(check.seconds for check in outcome.checks))
+
+        run(course, jobs, workers=EDITS_AT_A_TIME[lab.kind], on_result=on_result)
 
 
 def catcher(outcome: LabResult) -> str:
     """The check that failed, or `""`. Trouble of the run as a whole says nothing about the edit."""
     if outcome.trouble:
         raise RuntimeError(outcome.trouble)
-    return next((check.name for check in outcome.checks if check.status in CAUGHT), "")
+    failed = [check for check in outcome.checks if check.status in DECISIVE]
+    return next((check.name for check in failed if check.cause != NOT_RUN), "")
 
 
 def place(lab: Lab, edit: MachineEdit, directory: Path) -> Path:

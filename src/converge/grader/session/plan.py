@@ -25,6 +25,7 @@ class PlannedJob:
     whole_lab: bool = False  # all checks of the lab, so that its first one can decide for the others
     jailed: bool = False  # the submission is untrusted
     timelines: str = ""  # the directory for the timelines of what fails; the archive's when empty
+    until_failure: bool = False  # its checks begin in the order of `checks`, and none after the first that fails
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,13 @@ class Plan:
     def nodes(self) -> list[str]:
         """The arguments that make pytest collect each check once, in the order of the jobs."""
         return list(dict.fromkeys(f"{job.file}::{check}" for job in self.jobs for check in job.checks))
+
+
+def in_turns(items: list[pytest.Item]) -> None:
+    """Sort so that every job's first check comes before any job's second one, if jobs end with a failure."""
+    jobs = {id(item): job for item in items if (job := planned_job(item)) and job.until_failure}
+    if len(jobs) == len(items):
+        items.sort(key=lambda item: (jobs[id(item)].checks.index(split(item.name)[0]), jobs[id(item)].number))
 
 
 def planned_job(item: pytest.Item) -> PlannedJob | None:

@@ -23,7 +23,7 @@ from converge.grader.checks.verdict import NeedsKind, NotStarted, Status
 from converge.grader.report.text import explain
 from converge.grader.session.cluster_watch import ClusterWatch, cluster_of, cluster_problem_parts
 from converge.grader.session.fail_fast import FAIL_FAST, FailFast
-from converge.grader.session.plan import PLAN_OPTION, Plan, planned_job, split
+from converge.grader.session.plan import PLAN_OPTION, Plan, in_turns, planned_job, split
 from converge.testing.verdicts.failure import TookTooLong, Verdict
 from converge.testing.waits import deadlines
 from converge.testing.waits.waiting import interruptions
@@ -57,6 +57,10 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         jobs = plan.of(metafunc.definition.path, metafunc.function.__name__)
         metafunc.fixturenames.append("against")
         metafunc.parametrize("against", jobs, ids=[str(job.number) for job in jobs], indirect=True)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    in_turns(items)
 
 
 def facts_of(item: pytest.Item) -> Facts | None:
@@ -155,6 +159,8 @@ def pytest_runtest_makereport(
     elif isinstance(error, Verdict):
         status, parts, cause = Status(error.status), error.parts(), error.cause
         item.stash[FAIL_FAST].record_decision(error)
+        if status is not Status.NEEDS_KIND:
+            item.stash[FAIL_FAST].record_failure()
         operator = getattr(item, "funcargs", {}).get("operator")
         if operator is not None and status is not Status.NOT_STARTED:
             try:

@@ -29,6 +29,7 @@ from converge.testing.sandbox.output import plain
 from converge.testing.waits.deadlines import scaled
 
 SETUP_AND_TEARDOWN_SECONDS = 120.0  # seconds for pytest's start, and for what a check sets up and tears down
+DECISIVE = (Status.FAILED, Status.TIMEOUT, Status.NOT_STARTED)  # what ends a job that ends with its first failure
 LOOK_EVERY = 5.0  # seconds between two looks at how busy the machine is
 
 
@@ -55,7 +56,7 @@ def run(
             ledger.refuse(mistake)
             on_result(number, ledger.result)
         else:
-            checks = [each.name for each in in_order(job.facts)]
+            checks = [each.name for each in (job.facts if job.until_failure else in_order(job.facts))]
             planned.append(
                 PlannedJob(
                     number,
@@ -66,6 +67,7 @@ def run(
                     whole_lab=job.only is None,
                     jailed=job.jailed,
                     timelines=job.timelines,
+                    until_failure=job.until_failure,
                 )
             )
 
@@ -103,11 +105,12 @@ class Ledger:
         self._checks = {check.name: check for check in checks}
         self._decided: set[str] = set()
         self._ended: set[str] = set()
+        self._over = False  # ended by its first failure
         self._began = began
 
     @property
     def complete(self) -> bool:
-        return len(self._ended) == len(self._checks)
+        return self._over or len(self._ended) == len(self._checks)
 
     def refuse(self, mistake: dict[str, Any]) -> None:
         """The same explanation for every check: there is nothing to run."""
@@ -116,7 +119,7 @@ class Ledger:
         link_repeated_failures(self.result.checks)
 
     def enter(self, event: dict[str, Any]) -> bool:
-        """Take in the report of one phase of a check; True when it was the job's last."""
+        """Take in the report of one phase of a check; True when it has decided the job, as the last one does."""
         now = time.monotonic()
         self._began = self._began or now
         if event["phase"] == "start":
@@ -125,7 +128,10 @@ class Ledger:
         self._settle(self._checks[event["name"]], event)
         if event["phase"] != "teardown":
             return False
+        if self.complete:
+            return False  # it ended with a failure, and this check has not run
         self._ended.add(event["name"])
+        self._over = self.job.until_failure and self._checks[event["name"]].status in DECISIVE
         if self.complete:
             link_repeated_failures(self.result.checks)
         return self.complete
