@@ -48,6 +48,51 @@ def queue_with_instant_timeouts(clock: Any) -> Any:
     return ImpatientQueue(clock=clock)
 
 
+def client_before_longer_versions(kubeconfig: str, version: str) -> Any:
+    """A client for which `version` is the last resourceVersion of its length, such as 999: the next one is 1000.
+
+    All versions that the server sends are ahead by one and the same number, and those of requests are put back. So
+    versions gain a digit at this moment, as they do a few times in the life of a cluster.
+    """
+    from converge.runtime import Client, Watch
+
+    ahead = 10 ** len(version) - 1 - int(version)
+
+    def moved(version: str, by: int) -> str:
+        return str(int(version) + by) if version.isdigit() and int(version) else version  # "" and "0" mean any
+
+    def move(obj: dict[str, Any]) -> None:
+        obj["metadata"]["resourceVersion"] = moved(obj["metadata"].get("resourceVersion", ""), ahead)
+
+    class MovedWatch(Watch):
+        def _decode(self, line: bytes) -> Any:
+            event = super()._decode(line)
+            move(event.object)
+            return event
+
+    class MovedClient(Client):
+        def get(self, *args: Any, **kwargs: Any) -> Any:
+            found = super().get(*args, **kwargs)
+            move(found)
+            return found
+
+        def list(self, *args: Any, **kwargs: Any) -> Any:
+            found = super().list(*args, **kwargs)
+            for obj in found:
+                move(obj)
+            found.resource_version = moved(found.resource_version, ahead)
+            return found
+
+        def watch(
+            self, api_version: str, kind: str, namespace: Any = None, resource_version: Any = None, **kwargs: Any
+        ) -> Any:
+            asked = None if resource_version is None else moved(str(resource_version), -ahead)
+            watch = super().watch(api_version, kind, namespace, asked, **kwargs)
+            return MovedWatch(watch._response, watch._asked)
+
+    return MovedClient(kubeconfig)
+
+
 class ManuallySyncedInformer:
     """Stands in for an informer: it hasn't synced until the check opens it."""
 
