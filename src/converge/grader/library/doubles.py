@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import logging
 import queue
 import sys
@@ -83,11 +84,11 @@ def client_before_longer_versions(kubeconfig: str, version: str) -> Any:
             found.resource_version = moved(found.resource_version, ahead)
             return found
 
-        def watch(
-            self, api_version: str, kind: str, namespace: Any = None, resource_version: Any = None, **kwargs: Any
-        ) -> Any:
-            asked = None if resource_version is None else moved(str(resource_version), -ahead)
-            watch = super().watch(api_version, kind, namespace, asked, **kwargs)
+        def watch(self, *args: Any, **kwargs: Any) -> Any:
+            given = inspect.signature(super().watch).bind(*args, **kwargs).arguments
+            if given.get("resource_version") is not None:
+                given["resource_version"] = moved(str(given["resource_version"]), -ahead)
+            watch = super().watch(**given)
             return MovedWatch(watch._response, watch._asked)
 
     return MovedClient(kubeconfig)

@@ -128,7 +128,7 @@ class Ledger:
         self._settle(self._checks[event["name"]], event)
         if event["phase"] != "teardown":
             return False
-        if self.complete:
+        if self._over:
             return False  # it ended with a failure, and this check has not run
         self._ended.add(event["name"])
         self._over = self.job.until_failure and self._checks[event["name"]].status in DECISIVE
