@@ -92,6 +92,7 @@ def test_a_run_that_was_stopped_goes_on_where_it_was(tmp_path, monkeypatch):
                 raise KeyboardInterrupt
             graded.append(edit.name)
             on_graded(edit, CHECK, 0.0)
+        return []
 
     monkeypatch.setattr(machine_mutants, "grade", grade)
     with pytest.raises(KeyboardInterrupt):
@@ -102,6 +103,25 @@ def test_a_run_that_was_stopped_goes_on_where_it_was(tmp_path, monkeypatch):
     assert len(graded) == len(set(graded)) == result.edits + 1, "what was known isn't graded again"
     assert len(result.caught) == result.edits
     assert Journal(lab).in_order(lab, "WorkQueue.add")[0].name == CHECK
+
+
+def test_a_check_that_fails_on_the_solution_catches_nothing(tmp_path, monkeypatch):
+    monkeypatch.setenv("CONVERGE_STATE", str(tmp_path))
+    lab, other, failed = COURSE.find("03"), COURSE.find("03").checks[1].name, [CHECK]
+
+    def grade(course, lab, edits, journal, on_graded):
+        for number, edit in enumerate(edits):
+            on_graded(edit, CHECK if number % 2 else other, 0.0)
+        return failed
+
+    monkeypatch.setattr(machine_mutants, "grade", grade)
+    first = run_edits(COURSE, lab)
+    assert (set(first.caught.values()), set(first.unsure.values())) == ({other}, {CHECK})
+    assert not first.passed
+    assert Journal(lab).kills["", CHECK] == 0
+    failed.clear()
+    second = run_edits(COURSE, lab)
+    assert len(second.caught) == second.edits
 
 
 def test_a_caught_edit_depends_on_the_check_that_caught_it(tmp_path, monkeypatch):

@@ -119,6 +119,7 @@ def verify_edits(course: Course, labs: list[Lab]) -> bool:
     for each in results:
         for what, names in (
             ("no check catches", each.survived),
+            ("its check failed on the solution as well, so run this again for", list(each.unsure)),
             ("listed as equivalent, but a check catches", each.not_equivalent),
             ("listed as equivalent, but there is no edit", each.unknown),
         ):

@@ -4,6 +4,9 @@ An edit's checks begin with the one that has caught most edits of its function s
 fails. So an edit that is caught costs little, and only one that passes everything costs all checks. All edits of a lab
 take turns: nobody waits for the slowest. Each result is written down at once, with a hash of what it depends on: a run
 that was stopped goes on where it was, and a caught edit isn't graded again when some other check changes.
+
+The solution itself is graded beside its edits, as they are. A check that fails there, on a machine that is too busy for
+half of its deadlines, proves nothing: what it has caught in the same run is forgotten.
 """
 
 from __future__ import annotations
@@ -32,6 +35,8 @@ EDITS_AT_A_TIME = {"library": 3, "operator": 6}  # they mostly wait
 SAMPLED_ONE_IN = 6  # this many edits are graded first, if it isn't known yet which checks catch them
 HELPERS = [Path(__file__).parents[1] / "checks", Path(__file__).parents[2] / "testing"]  # what all checks share
 
+FORGOTTEN = ""  # the key of a result that isn't believed any more
+
 OnProgress = Callable[["MachineResult", MachineEdit, str], None]
 OnGraded = Callable[[MachineEdit, str, float], None]  # the check that caught it, and what the checks took
 
@@ -45,13 +50,14 @@ class MachineResult:
     caught: dict[str, str] = field(default_factory=dict)  # the check, by the edit's name
     equivalent: list[str] = field(default_factory=list)
     survived: list[str] = field(default_factory=list)
+    unsure: dict[str, str] = field(default_factory=dict)  # caught by a check that has also failed on the solution
     unknown: list[str] = field(default_factory=list)  # listed as equivalent, but there is no such edit
     not_equivalent: list[str] = field(default_factory=list)  # listed as equivalent, but a check catches it
     seconds: float = 0.0
 
     @property
     def passed(self) -> bool:
-        return not (self.survived or self.unknown or self.not_equivalent)
+        return not (self.survived or self.unsure or self.unknown or self.not_equivalent)
 
     @property
     def done(self) -> int:
@@ -89,6 +95,10 @@ class Journal:
         self._learn(edit.name, key, edit.function, check)
 
     def _learn(self, edit: str, key: str, function: str, check: str) -> None:
+        _, caught_before = self.known.get(edit, ("", ""))
+        if key == FORGOTTEN and caught_before:
+            self.kills[function, caught_before] -= 1
+            self.kills["", caught_before] -= 1
         self.known[edit] = key, check
         if check:
             self.kills[function, check] += 1
@@ -152,7 +162,11 @@ def run_edits(course: Course, lab: Lab, on_progress: OnProgress = lambda result,
         enter(edit, check)
 
     for some in halves(todo, journal):
-        grade(course, lab, some, journal, on_graded)
+        for check in grade(course, lab, some, journal, on_graded):
+            for edit in [each for each in some if result.caught.get(each.name) == check]:
+                journal.enter(FORGOTTEN, edit, "")
+                result.unsure[edit.name] = result.caught.pop(edit.name)
+    result.not_equivalent = [name for name in result.not_equivalent if name not in result.unsure]
     return result
 
 
@@ -164,8 +178,11 @@ def halves(edits: list[MachineEdit], journal: Journal) -> list[list[MachineEdit]
     return [each for each in (sample, [edit for edit in edits if edit not in sample]) if each]
 
 
-def grade(course: Course, lab: Lab, edits: Sequence[MachineEdit], journal: Journal, on_graded: OnGraded) -> None:
-    """Grade some edits in one run, each until a check fails. `on_graded` hears of each as soon as it's decided."""
+def grade(course: Course, lab: Lab, edits: Sequence[MachineEdit], journal: Journal, on_graded: OnGraded) -> list[str]:
+    """Grade some edits in one run, each until a check fails. `on_graded` hears of each as soon as it's decided.
+
+    Returns the checks that the solution has failed in the same run.
+    """
     with tempfile.TemporaryDirectory(prefix="converge-edits-") as scratch:
         jobs = [
             Job(
@@ -177,11 +194,14 @@ def grade(course: Course, lab: Lab, edits: Sequence[MachineEdit], journal: Journ
             )
             for number, edit in enumerate(edits)
         ]
+        jobs.append(Job(lab, "solutions", journal.in_order(lab, ""), deadline_factor=MUTANT_DEADLINE_FACTOR))
 
         def on_result(number: int, outcome: LabResult) -> None:
-            on_graded(edits[number], catcher(outcome), sum(check.seconds for check in outcome.checks))
+            if number < len(edits):
+                on_graded(edits[number], catcher(outcome), sum(check.seconds for check in outcome.checks))
 
-        run(course, jobs, workers=EDITS_AT_A_TIME[lab.kind], on_result=on_result)
+        *_, control = run(course, jobs, workers=EDITS_AT_A_TIME[lab.kind], on_result=on_result)
+        return [check.name for check in control.checks if check.asked and not check.passed]
 
 
 def catcher(outcome: LabResult) -> str:

@@ -52,8 +52,8 @@ class Plan:
 
 def in_turns(items: list[pytest.Item]) -> None:
     """Sort so that every job's first check comes before any job's second one, if jobs end with a failure."""
-    jobs = {id(item): job for item in items if (job := planned_job(item)) and job.until_failure}
-    if len(jobs) == len(items):
+    jobs = {id(item): job for item in items if (job := planned_job(item))}
+    if len(jobs) == len(items) and any(job.until_failure for job in jobs.values()):
         items.sort(key=lambda item: (jobs[id(item)].checks.index(split(item.name)[0]), jobs[id(item)].number))
 
 
