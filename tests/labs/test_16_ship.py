@@ -398,6 +398,7 @@ def test_a_dead_leader_is_replaced(replicas, namespace):
     """When the leader is killed, the other takes over once the Lease has run out."""
     lease = short_lease()
     second, first = replicas(2, lease=lease)  # `operator` is the one that lives on
+    first.environment["LEASE_SECONDS"] = "2"  # too short for a retry_period that isn't made from it
     first.start()
     leads(namespace, first)
     second.start()
