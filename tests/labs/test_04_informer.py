@@ -232,7 +232,8 @@ def test_handlers_get_keys(followed, namespace, lab):
         return []
 
     def two_owners(obj):
-        return [[obj["metadata"]["namespace"], each + obj["metadata"]["name"]] for each in ("first-", "second-")]
+        namespace, name = obj["metadata"]["namespace"], obj["metadata"]["name"]
+        return [NewObject("converge.runtime:Request", (namespace, each + name)) for each in ("first-", "second-")]
 
     followed.informer.add_handler(lambda request: nobody.append(request[1]), no_owner)
     followed.informer.add_handler(lambda request: owners.append(request[1]), two_owners)
@@ -305,17 +306,22 @@ def test_the_cache_is_first(lab, followed, namespace):
 def test_a_reader_cannot_change_the_cache(followed, namespace, lab):
     """Whatever a reader does to an object it got, the cache stays as it is."""
     app = namespace.webapp(labels={"team": "shop"})
+    finalizers = ["backup.example/wait", "audit.example/wait"]
+    namespace.patch("WebApp", app.name, {"metadata": {"finalizers": finalizers}})
     followed.start()
     request = NewObject("converge.runtime:Request", (str(namespace), app.name))
-    lab.resolve("converge.grader.library.doubles:change_cached_object")(followed.informer, request)
-    listed = [obj["spec"] for obj in followed.informer.list()]
-    expect(
-        [(followed.informer.get(request) or {}).get("spec"), *listed],
-        [app.spec, app.spec],
-        when="a reader got a WebApp from the cache and changed its spec, and the labels in the spec",
-        hint="Hand out a copy, all the way down. (A copy of the outer dict shares everything below it, and one of "
-        "two levels shares everything below those.)",
-    )
+    for got in ("get", "list"):
+        lab.resolve("converge.grader.library.doubles:change_cached_object")(followed.informer, request, got)
+        found = [followed.informer.get(request) or {}, *followed.informer.list()]
+        expect(
+            [[each.get("spec"), each.get("metadata", {}).get("finalizers")] for each in found],
+            [[app.spec, finalizers]] * 2,
+            when=f"a reader got a WebApp from the cache with {got}(), and changed its spec, the labels in the spec and "
+            "the list of its finalizers",
+            hint="Hand out a copy, all the way down, lists too. (A copy of the outer dict shares everything below it, "
+            "and one of two levels shares everything below those.)",
+        )
+    namespace.patch("WebApp", app.name, {"metadata": {"finalizers": []}})
 
 
 @check(points=2, section="list-then-watch", incident="kubernetes-client/python#819: a watch replayed the past")

@@ -121,9 +121,13 @@ class ManuallySyncedInformer:
         self._open.set()
 
 
-def change_cached_object(informer: Any, request: Any) -> None:
-    """Get an object from the cache and change it, as a careless reader would; being refused is fine."""
-    obj = informer.get(request) or {"spec": {}}
+def change_cached_object(informer: Any, request: Any, how: str) -> None:
+    """Get an object from the cache (`how` is "get" or "list") and change it carelessly; being refused is fine."""
+    obj = (informer.get(request) if how == "get" else informer.list()[0]) or {"spec": {}, "metadata": {}}
+    try:
+        obj["metadata"].get("finalizers", []).append("careless.example/reader")
+    except (TypeError, AttributeError):
+        pass  # frozen
     for inside, change in (
         (obj["spec"].get("labels", {}), {"careless": "reader"}),  # below the spec, which a copy of two levels shares
         (obj["spec"], {"replicas": -1}),
