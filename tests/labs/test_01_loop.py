@@ -140,6 +140,21 @@ def test_it_follows_the_image(operator, namespace, recorder):
         hint="What others have added has to stay. A strategic patch merges lists by name; a merge patch replaces them, "
         "and so does a replace with what you want.",
     )
+    late = {"metadata": {"annotations": {"late.example/note": namespace.new_name()}}}
+    recorder.meanwhile(
+        writes("Deployment", name=app.name), lambda: namespace.patch("Deployment", app.name, late), times=1
+    )
+    app.edit(image=new)
+    when = "the image was changed, and right before the operator's write arrived, someone annotated the Deployment"
+    follows(app, when=when, hint="If the server refuses the write, look again and write again.")
+    left = deployment_of(app)["metadata"].get("annotations", {})
+    expect(
+        {key: left.get(key) for key in late["metadata"]["annotations"]},
+        late["metadata"]["annotations"],
+        when=f"{when}; that annotation",
+        hint="A PUT without the version that you read takes away what others have added since. A patch sends only "
+        "what you want.",
+    )
 
 
 @check(points=2, section="gone-is-an-answer", timeout=60)

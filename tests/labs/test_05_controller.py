@@ -181,6 +181,7 @@ def test_errors_back_off(bench):
     for error in (
         ValueError("no number"),
         TimeoutError("no answer"),
+        AssertionError(),  # as a bare `assert` raises it: an exception need not say anything
         QuotaUsedUpError("six of five WebApps"),
         *(refusal("patch Deployment", "refused") for refusal in REFUSALS),
     ):
@@ -297,7 +298,13 @@ def test_terminal_errors_are_not_retried(bench):
         bench.process(request)
     expect(bench.waiting_after(60), name_of(request), when="it had failed twice", hint="It must come back.")
     bench.answer = failing(TerminalError("spec.port must be a number"))
-    bench.process(request)
+    expect(
+        bench.process(request),
+        True,
+        when="reconcile() raised TerminalError",
+        expected="process_next_item() returns True",
+        hint="One impossible object doesn't end the worker: there may be more keys.",
+    )
     expect(
         (bench.queue.num_requeues(request), bench.waiting_after(3600)),
         (0, None),

@@ -84,7 +84,8 @@ def test_tickets_are_served(operator, namespace):
     """Tickets are taken away and counted; every other annotation stays."""
     app = namespace.webapp()
     note = {"cost.example/centre": namespace.new_name(), f"my-{TICKET}1": "no ticket"}
-    namespace.patch("WebApp", app.name, {"metadata": {"annotations": note, "labels": {"team": "blue"}}})
+    theirs = {"labels": {"team": "blue"}, "finalizers": ["backup.example/wait"]}
+    namespace.patch("WebApp", app.name, {"metadata": {"annotations": note, **theirs}})
     count = random.randint(2, 5)
     put_tickets(app, count)
     operator.start()
@@ -100,13 +101,14 @@ def test_tickets_are_served(operator, namespace):
             when=f"the ticket {TICKET}twice was put on the WebApp, the {'first' if times == 1 else 'second'} time",
             hint="A ticket is an annotation that exists now. Remove it and count it, whatever you served before.",
         )
-    found = {key: annotations(app).get(key) for key in note} | app.now()["metadata"].get("labels", {})
+    metadata = app.now()["metadata"]
     expect(
-        found,
-        note | {"team": "blue"},
-        when="tickets were served on a WebApp with annotations and a label of others",
+        {key: annotations(app).get(key) for key in note} | {key: metadata.get(key) for key in theirs},
+        note | theirs,
+        when="tickets were served on a WebApp with annotations, a label and a finalizer of others",
         hint="Write back what you read, with your change in it. A PUT of less removes the rest.",
     )
+    namespace.patch("WebApp", app.name, {"metadata": {"finalizers": []}})
 
 
 @check(points=2, section="read-change-write")

@@ -280,7 +280,7 @@ def exception(raised: dict[str, str]) -> BaseException:
     module, _, name = raised["type"].rpartition(".")
     kind: Callable[..., BaseException] = getattr(importlib.import_module(module), name)
     try:
-        return kind(raised["text"])
+        return kind(raised["text"]) if raised["text"] else kind()
     except TypeError:
         return kind("a check", raised["text"])  # an ApiError: who asked, and the answer
 
