@@ -19,6 +19,7 @@ import yaml
 from converge.grader import check, eventually, expect, fail, never
 from converge.grader.checks.manifests import (
     container_of,
+    hands_over,
     in_words,
     instructions,
     pod_of,
@@ -26,6 +27,9 @@ from converge.grader.checks.manifests import (
     rights_used,
     rights_used_at_times,
     rules_of,
+    script_at,
+    sleep_before_stop,
+    starts_a_shell,
 )
 from converge.grader.checks.outside import new_host
 from converge.grader.checks.webapps import CHILDREN, service_of
@@ -40,6 +44,7 @@ from converge.testing.waits.deadlines import scaled
 
 NEEDED = ("ServiceAccount", "Role", "RoleBinding", "Deployment")
 WORK = ("Lease", "Event")  # what a replica may write without acting on anything
+SYNC_TIMEOUT = 30  # seconds that a Manager gives its caches, if nothing else is said
 MOST_OF_A_PAGE = 1 << 20  # bytes; a page without an end would fill the memory of the grader
 
 
@@ -179,6 +184,12 @@ def served(app, *, when, hint, within=10):
     )
 
 
+def patience(probe):
+    """Seconds that the kubelet waits for the first good answer to a probe."""
+    each, times = probe.get("periodSeconds", 10), probe.get("failureThreshold", 3)
+    return probe.get("initialDelaySeconds", 0) + each * times
+
+
 def get(replica, path, host="127.0.0.1"):
     """Status and text of a page; 0 if nothing answers."""
     try:
@@ -209,6 +220,18 @@ def test_the_manifest_fits_together(namespace, manifest):
         expected="such a RoleBinding",
         when=f"a RoleBinding was looked for that gives a Role of the manifest to the Pods' account, {account}",
         hint="roleRef names the Role, subjects names the account, serviceAccountName of the Pods names it too.",
+    )
+    others = [
+        f"{subject['kind']} {subject['name']}"
+        for each in of_kind(manifest, "RoleBinding")
+        for subject in each.get("subjects") or []
+        if each["roleRef"]["name"] in roles and (subject["kind"], subject["name"]) != ("ServiceAccount", account)
+    ]
+    expect(
+        others,
+        [],
+        when=f"the subjects of the RoleBindings to the manifest's Roles were read; those besides the account {account}",
+        hint="The Role is for the account of the Deployment. Every Pod that names no account runs as `default`.",
     )
     number = of_kind(manifest, "Deployment")[0]["spec"].get("replicas", 1)
     expect(
@@ -254,7 +277,8 @@ def test_probes_and_metrics_answer(manifest, replicas, namespace):
     replica.start()
     container = container_of(manifest)
     paths = {}
-    for probe in ("livenessProbe", "readinessProbe"):
+    started = ["startupProbe"] if container.get("startupProbe", {}).get("httpGet") else []  # you may do without
+    for probe in ("livenessProbe", "readinessProbe", *started):
         asked = container.get(probe, {}).get("httpGet")
         when = f"{probe} of the Deployment's container was read"
         expect(
@@ -272,7 +296,7 @@ def test_probes_and_metrics_answer(manifest, replicas, namespace):
             when=f"{when}; its port, where the environment says PORT={port}",
             hint="The port of a probe is a number, or the name of one of the container's ports.",
         )
-        paths[probe] = asked["path"]
+        paths[probe] = asked.get("path", "/")
     for probe, path in paths.items():
         eventually(
             lambda path=path: get(replica, path)[0],
@@ -305,15 +329,16 @@ def test_probes_and_metrics_answer(manifest, replicas, namespace):
 @check(points=2, section="probes", incident="nats-io/nats-operator#77")
 def test_it_is_ready_when_it_has_seen_everything(manifest, replicas, recorder):
     """Before its caches are filled it is alive and not ready; a replica that waits for its turn is ready."""
+    container = container_of(manifest)
     first, second = replicas(2)
     first.start()
     slow = second.recorder.slow(requests("WebApp"), seconds=3)  # a list, or a watch that begins with one
-    paths = [
-        container_of(manifest).get(probe, {}).get("httpGet", {}).get("path")
-        for probe in ("livenessProbe", "readinessProbe")
-    ]
+    paths = [container.get(probe, {}).get("httpGet", {}).get("path") for probe in ("livenessProbe", "readinessProbe")]
+    startup = container.get("startupProbe") or {}
+    asks, gives_up = startup.get("httpGet", {}).get("path"), patience(startup)
     second.start()  # it comes up with the other kinds
     alive, ready = (get(second, path)[0] for path in paths)
+    started = get(second, asks)[0] if asks and gives_up < SYNC_TIMEOUT else 200
     expect(
         {"alive": alive, "ready": "yes" if ready == 200 else "no"},
         {"alive": 200, "ready": "no"},
@@ -321,6 +346,14 @@ def test_it_is_ready_when_it_has_seen_everything(manifest, replicas, recorder):
         hint="Liveness asks whether the process answers. Readiness asks whether its caches are filled. Don't mix "
         "them up.",
         seen=f"its readiness probe was answered with {ready}",
+    )
+    expect(
+        started,
+        200,
+        when=f"the list of WebApps was slow, and {asks} was asked meanwhile, as startupProbe does, which gives up "
+        f"after {gives_up} s",
+        hint="The kubelet restarts what fails its startup probe, and the next one starts with empty caches again. The "
+        f"Manager itself gives them {SYNC_TIMEOUT} s.",
     )
     slow.remove()
     eventually(
@@ -624,13 +657,15 @@ def test_the_pod_may_run_where_the_rules_are_strict(manifest, namespace):
         when="readOnlyRootFilesystem in the securityContext of the container was read",
         hint="`restricted` doesn't ask for it, TODO 6 does: an operator writes no files.",
     )
-    grace = pod_of(manifest).get("terminationGracePeriodSeconds", 30)
+    grace, before = pod_of(manifest).get("terminationGracePeriodSeconds", 30), sleep_before_stop(container)
+    hook = f" and of a preStop hook that sleeps for {before:g} s" if before else ""
     expect(
-        grace > 10,
+        grace > 10 + before,
         True,
-        expected="more than 10 seconds",
-        when=f"terminationGracePeriodSeconds is {grace}; is that more than the ten seconds of a pass in hand?",
-        hint="When that time is over, the kubelet kills the process, and the Lease isn't given back.",
+        expected=f"more than {10 + before:g} seconds",
+        when=f"terminationGracePeriodSeconds is {grace}; is that more than the ten seconds of a pass in hand{hook}?",
+        hint="When that time is over, the kubelet kills the process, and the Lease isn't given back. A preStop hook "
+        "counts: SIGTERM comes when it has ended.",
     )
 
 
@@ -673,12 +708,18 @@ def test_the_image_is_as_small_a_target_as_it_can_be(submission, manifest):
         hint='Written as a list, ["python", "ship.py"], the program is started directly. Written as a line, it is a '
         "child of a shell, which gets SIGTERM and doesn't pass it on.",
     )
-    shell = re.search(r"(^|/)(a|ba|da|z)?sh$", str(start[0])) and not any("exec " in str(word) for word in start)
+    names_shell = re.search(r"(^|/)(a|ba|da|z)?sh$", str(start[0]))
+    script = next(filter(None, (script_at(str(word), path) for word in start)), None)
+    if script:
+        shell = (names_shell or starts_a_shell(script)) and not hands_over(script)
+    else:
+        shell = names_shell and not any("exec " in str(word) for word in start)
     expect(
         "a shell" if shell else "the program",
         "the program",
-        when=f"how the program is started was read: {start}; what starts first",
-        hint="A shell as the first word is still a shell in between, even in a list. Start the program itself.",
+        when=f"how the program is started was read: {start}{', with its script' if script else ''}; what starts first",
+        hint="A shell as the first word is still a shell in between, even in a list, and so is the shell of a start "
+        "script, unless its last line begins with exec. Start the program itself.",
     )
     copied = any(
         "ship.py" in rest or submission.name in rest or re.search(r"(^| )\.(/)? ", rest)
@@ -697,7 +738,7 @@ def test_the_image_is_as_small_a_target_as_it_can_be(submission, manifest):
 @check(points=2, section="the-end", timeout=60, long=True)
 def test_a_pass_in_hand_has_ten_seconds(replicas, namespace):
     """A pass that doesn't end is left behind ten seconds after SIGTERM, and the Lease isn't given back."""
-    (replica,) = replicas(1)
+    (replica,) = replicas(1, lease=60)
     replica.start()
     leads(namespace, replica)
     slow = replica.recorder.slow(writes("Service"), seconds=60)
@@ -705,7 +746,7 @@ def test_a_pass_in_hand_has_ten_seconds(replicas, namespace):
     eventually(
         lambda: slow.fired, when="a WebApp was created", expected="a write of its Service", hint="See lesson 12."
     )
-    when = "a pass was under way that didn't end, and the operator got SIGTERM"
+    when = "LEASE_SECONDS was 60, a pass was under way that didn't end, and the operator got SIGTERM"
     asked = time.monotonic()
     with suppress(TookTooLong):  # judged below: on a busy machine it waits for longer than a pass may take
         replica.stop(within=20)
@@ -715,7 +756,7 @@ def test_a_pass_in_hand_has_ten_seconds(replicas, namespace):
             when=f"{when}; when it ended",
             expected="ten seconds later, since a pass in hand has that long",
             got=f"after {took:.1f} s" if took <= 20 else "more than 20 s later",
-            hint="That is the manager's grace; its default is 1.5 s.",
+            hint="That is the manager's grace; its default is 1.5 s. It's the same for every LEASE_SECONDS.",
         )
     expect(
         ["the replica" if holder(lease) else "nobody" for lease in namespace.list("Lease")],

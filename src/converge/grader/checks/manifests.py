@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from itertools import product
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from converge.testing.objects.manifests import of_kind
@@ -78,6 +79,50 @@ def rights_used_at_times(requests: Iterable[RecordedRequest]) -> set[Right]:
 def in_words(rights: Iterable[Right]) -> list[str]:
     """Each right as a line of a report."""
     return [f"{verb} {resource}{' in ' + group if group else ''}" for verb, group, resource in sorted(rights)]
+
+
+def sleep_before_stop(container: dict[str, Any]) -> float:
+    """Seconds that the preStop hook of a container sleeps, before the kubelet sends SIGTERM; 0 if it says none."""
+    hook = (container.get("lifecycle") or {}).get("preStop") or {}
+    said = " ".join(map(str, (hook.get("exec") or {}).get("command") or []))
+    found = re.findall(r"\bsleep[\s(]+(\d+(?:\.\d+)?)([mh]?)", said)
+    sleeps = [float(number) * {"": 1, "m": 60, "h": 3600}[unit] for number, unit in found]
+    return max([float((hook.get("sleep") or {}).get("seconds", 0)), *sleeps])
+
+
+def heredocs(dockerfile: str) -> list[tuple[str, str]]:
+    """The instructions of a Dockerfile that end in a here-document: (first line, document)."""
+    found = re.finditer(r"^([^\n#]*<<-?[\"']?(\w+)[^\n]*)\n(.*?)^\s*\2\s*$", dockerfile, re.MULTILINE | re.DOTALL)
+    return [(each[1], each[3]) for each in found]
+
+
+def starts_a_shell(script: str) -> bool:
+    """Whether the first line of a script, or of what writes it, names a shell."""
+    return re.search(r"#![^\n\\]*?[/ ](a|ba|da|k|z)?sh\b", script) is not None
+
+
+def hands_over(script: str) -> bool:
+    """Whether a shell script makes way for the program (exec), or passes signals on (trap)."""
+    return re.search(r"exec\s+(?![\d<>&])|trap\s", script) is not None
+
+
+def script_at(name: str, dockerfile: Path) -> str | None:
+    """The text of a script of the image, if its Dockerfile writes it or it's beside; None if it can't be seen."""
+    file = PurePosixPath(name).name
+    if not re.fullmatch(r"[\w./-]+", name):
+        return None  # several words, such as what follows `sh -c`
+    text = dockerfile.read_text()
+    place = rf"[\"']?(?:\S*/)?{re.escape(file)}(?![\w.-])"
+    for head, body in heredocs(text):
+        if re.search(rf"(>|\btee\s|\s)\s*{place}", head):
+            return body
+    lines = [line for line in re.sub(r"\\\n", " ", text).splitlines() if not line.lstrip().startswith("#")]
+    writing = "\n".join(line for line in lines if re.search(rf"(>|\btee\s)\s*{place}", line))
+    if "#!" in writing:
+        return writing
+    beside = dockerfile.with_name(file)
+    found = beside.read_text(errors="replace") if beside.is_file() else ""
+    return found if found.startswith("#!") else None
 
 
 def instructions(dockerfile: str) -> list[tuple[str, str]]:

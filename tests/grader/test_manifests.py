@@ -1,0 +1,61 @@
+"""What the checks of lab 16 read in a manifest and a Dockerfile."""
+
+import pytest
+
+from converge.grader.checks.manifests import hands_over, script_at, sleep_before_stop, starts_a_shell
+
+SHELL = "#!/bin/sh\nset -eu\n"
+
+
+def judged(name, dockerfile):
+    script = script_at(name, dockerfile)
+    return None if script is None else starts_a_shell(script) and not hands_over(script)
+
+
+@pytest.mark.parametrize(
+    ("text", "shell"),
+    [
+        ("RUN printf '#!/bin/sh\\npython /app/ship.py\\n' > start && chmod 755 start", True),
+        ("RUN printf '#!/bin/sh\\nexec python /app/ship.py\\n' > start", False),
+        ("RUN echo '#!/usr/bin/env bash' > /app/start \\\n && echo 'python ship.py' >> /app/start", True),
+        ("RUN echo '#!/bin/sh' > start\nRUN echo 'exec python ship.py' >> start", False),
+        ("RUN printf '#!/bin/sh\\nexec 2>&1\\npython ship.py\\n' | tee /app/start", True),
+        ("RUN printf '#!/bin/sh\\ntrap stop TERM\\npython ship.py & wait\\n' > start", False),
+        ("RUN printf '#!/usr/bin/env python3\\nimport ship\\n' > start", False),
+        (f"COPY --chmod=755 <<EOF /app/start\n{SHELL}python ship.py\nEOF\nUSER 1000", True),
+        (f"COPY <<'EOF' /app/start\n{SHELL}exec python ship.py\nEOF\nUSER 1000", False),
+        (f"RUN cat <<-EOF > start\n{SHELL}python ship.py\nEOF\nRUN echo exec all", True),
+        ("RUN printf '#!/bin/sh\\npython ship.py\\n' > starter", None),
+        ("COPY somewhere/start /app/start", None),
+        ("# RUN printf '#!/bin/sh\\npython ship.py\\n' > start", None),
+    ],
+)
+def test_a_start_script_that_the_dockerfile_writes(tmp_path, text, shell):
+    (tmp_path / "Dockerfile").write_text(f'FROM python:3.13\n{text}\nENTRYPOINT ["/app/start"]\n')
+    assert judged("/app/start", tmp_path / "Dockerfile") is shell
+
+
+@pytest.mark.parametrize(("last", "shell"), [("python ship.py", True), ("exec python ship.py", False)])
+def test_a_start_script_beside_the_dockerfile(tmp_path, last, shell):
+    (tmp_path / "Dockerfile").write_text("FROM python:3.13\nCOPY labs/16_ship/ /app/\n")
+    (tmp_path / "start.sh").write_text(f"{SHELL}{last}\n")
+    (tmp_path / "ship.py").write_text("import os\n")
+    assert judged("./start.sh", tmp_path / "Dockerfile") is shell
+    assert judged("ship.py", tmp_path / "Dockerfile") is None
+    assert judged("exec /app/start.sh", tmp_path / "Dockerfile") is None
+
+
+@pytest.mark.parametrize(
+    ("hook", "seconds"),
+    [
+        ({}, 0),
+        ({"sleep": {"seconds": 5}}, 5),
+        ({"exec": {"command": ["sleep", "25"]}}, 25),
+        ({"exec": {"command": ["python", "-c", "import time; time.sleep(2.5)"]}}, 2.5),
+        ({"exec": {"command": ["sh", "-c", "while busy; do sleep 1; done; sleep 2m"]}}, 120),
+        ({"exec": {"command": ["/bin/asleep", "25"]}}, 0),
+        ({"httpGet": {"path": "/bye", "port": 8080}}, 0),
+    ],
+)
+def test_what_a_prestop_hook_sleeps(hook, seconds):
+    assert sleep_before_stop({"lifecycle": {"preStop": hook}} if hook else {}) == seconds
