@@ -469,13 +469,17 @@ def test_a_changed_host_leaves_no_record_behind(operator, namespace, outside):
     """When `register` changes the old record goes, even if the operator was down or the service failed."""
     app, _ = registered(operator, namespace, outside)
 
-    def moves_to(host, when):
+    forgotten = (
+        "The spec has forgotten the old host. What remembers it? The records themselves, or a note that you put on the "
+        "WebApp before you registered."
+    )
+
+    def moves_to(host, when, hint=forgotten):
         eventually(
             lambda: hosts_of(outside, app),
             [host] if host else [],
             when=f"{when}; the hosts of this WebApp's records",
-            hint="The spec has forgotten the old host. What remembers it? The records themselves, or a note that you "
-            "put on the WebApp before you registered.",
+            hint=hint,
             seen=lambda: requests_seen(outside),
         )
 
@@ -505,21 +509,37 @@ def test_a_changed_host_leaves_no_record_behind(operator, namespace, outside):
     moves_to(free, "`register` was changed once more, to a host that is free")
     app.edit(register=None)
     moves_to(None, "`register` was removed")
+    app.edit(register=(shared := new_host()))
+    moves_to(shared, "`register` was set again")
+    outside.records[shared] = {"owner": app.uid, "note": "by another tool"}
+    app.edit(register=None)
+    moves_to(
+        None,
+        'another tool added a "note" to the record, whose "owner" stayed the same, and `register` was removed',
+        hint='The "owner" says whose record it is. What else is in there doesn\'t matter.',
+    )
     app.delete()
     has_gone(app, when="the WebApp was deleted", hint="With no record left there is nothing to wait for.")
 
 
 @check(points=2, section="what-was-mine")
 def test_a_record_that_the_spec_has_forgotten_holds_its_webapp(operator, namespace, outside):
-    """A WebApp whose spec no longer names its record waits for it all the same when it is deleted."""
+    """A WebApp whose spec no longer names its record is served while it is left, and waits for it when deleted."""
     app, host = registered(operator, namespace, outside)
     moved, _ = registered(operator, namespace, outside)
     late, _ = registered(operator, namespace, outside)
     operator.settle()
     outside.fail(500)
     since = len(outside.requests)
-    app.edit(register=None)
+    app.edit(register=None, replicas=2)
     eventually(lambda: trouble(outside, since), when="`register` was removed", expected="a request to the service")
+    webapps.deployment_follows(
+        app,
+        within=5,
+        when="the outside service answered everything with 500, and in one edit `register` was removed and replicas "
+        "changed; the Deployment",
+        hint="An old record that can't be removed must not keep you from the children: serve them first.",
+    )
     app.delete()
     since = len(outside.requests)
     when = "`register` was removed while the outside service answered everything with 500, and the WebApp was deleted"
