@@ -607,7 +607,8 @@ def test_what_its_children_go_through(operator, namespace, outside):
             hint="Done means done until something changes. The watches on your children tell you when one does.",
         )
     operator.settle()
-    gated = {"schedulingGates": [{"name": "converge.example/not-yet"}]}  # so that its Pod waits until the operator rests
+    # The Pod waits at the gate until the operator rests. What comes then is a change of status, and nothing else.
+    gated = {"schedulingGates": [{"name": "converge.example/not-yet"}]}
     namespace.patch("Deployment", app.name, {"spec": {"template": {"spec": gated}}})
     app.edit(replicas=1)
     eventually(
@@ -625,9 +626,9 @@ def test_what_its_children_go_through(operator, namespace, outside):
             "availableReplicas": app.status.get("availableReplicas"),
         },
         {"Available": "True", "availableReplicas": 1},
-        when="replicas was changed from 0 to 1, the Pod came up a little later, and PERIOD is long; the WebApp's status",
-        hint="A rollout that gets on changes the Deployment's status only, not its generation. A watch that leaves such "
-        "events out never tells you that it's done.",
+        when="replicas was changed from 0 to 1, the Pod came up later, and PERIOD is long; the WebApp's status",
+        hint="A rollout that gets on changes the Deployment's status only, not its generation. A watch that leaves "
+        "such events out never tells you that it's done.",
         seen=lambda: f"the Deployment's status: {(deployment_of(app) or {}).get('status')}",
     )
     hint = "A WebApp with a metadata.deletionTimestamp is on its way out: what you make for it now is in the way."
