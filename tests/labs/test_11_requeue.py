@@ -325,7 +325,7 @@ def test_failures_grow_rarer_up_to_a_cap(operator, namespace, outside):
 @check(points=3, section="failed")
 def test_success_forgets(operator, namespace, outside):
     """After a success of its own the first delay of a WebApp is short again, and after no one else's."""
-    times = configure(operator, period=0.2, base=0.1, cap=1.0)
+    times = configure(operator, period=0.3, base=0.15, cap=1.5)
     base, cap = times["BACKOFF_BASE"], times["BACKOFF_CAP"]
     app, well = webapp(namespace, register=new_host()), webapp(namespace, register=new_host())
     outside.fail(503, host=app.spec["register"])
