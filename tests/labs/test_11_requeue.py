@@ -117,7 +117,11 @@ def test_it_waits_for_its_secret(operator, namespace, outside):
         )
     for app in waiting:
         says(app, "True", when="the Secret was there", hint="What was False must become True again.")
+    known = len(operator.recorder.delivered("Secret", name=secret))
     namespace.delete("Secret", secret)
+    if known:  # it watches Secrets, so its cache may be a moment behind
+        eventually(lambda: len(operator.recorder.delivered("Secret", name=secret)) > known, within=SOON)
+        operator.recorder.wait_quiet(scaled(0.3), deadline=scaled(5))
     late = webapp(namespace, dependsOnSecret=secret)
     when = f"Secret {secret} was deleted again, and then another WebApp was created that depends on it"
     forgets = "A Secret that was there once may be gone. Look for it in each pass, and remember nothing."
