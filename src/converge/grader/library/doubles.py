@@ -123,7 +123,8 @@ class ManuallySyncedInformer:
 
 def change_cached_object(informer: Any, request: Any, how: str) -> None:
     """Get an object from the cache (`how` is "get" or "list") and change it carelessly; being refused is fine."""
-    obj = (informer.get(request) if how == "get" else informer.list()[0]) or {"spec": {}, "metadata": {}}
+    found = informer.get(request) if how == "get" else next(iter(informer.list()), None)
+    obj = found or {"spec": {}, "metadata": {}}
     try:
         obj["metadata"].get("finalizers", []).append("careless.example/reader")
     except (TypeError, AttributeError):
