@@ -26,7 +26,7 @@ from converge.runtime import Client, Request
 
 WEBAPP = ("converge.example", "v1", "webapps")
 RESYNC = 2  # seconds; minutes will do in production
-RECORD = "converge.example/record"  # an annotation: this WebApp may have a record
+RECORD = "converge.example/record"  # an annotation: this WebApp may have a record, promised for this generation
 
 
 @kopf.on.startup()
@@ -65,6 +65,14 @@ def may_have_record(spec: kopf.Spec, annotations: kopf.Annotations, **_: Any) ->
     return "register" in spec or RECORD in annotations
 
 
+@kopf.timer(*WEBAPP, when=may_have_record, interval=RESYNC)
+def promise_again(body: kopf.Body, annotations: kopf.Annotations, patch: kopf.Patch, **_: Any) -> None:
+    """Given: if kopf has missed a change of the spec, a new promise is a change that it sees. It calls ``register``."""
+    generation = str(body.metadata["generation"])
+    if annotations.get(RECORD, generation) != generation:
+        patch.metadata.annotations[RECORD] = generation
+
+
 @kopf.on.create(*WEBAPP, when=may_have_record)
 @kopf.on.update(*WEBAPP, when=may_have_record)
 @kopf.on.resume(*WEBAPP, when=may_have_record)
@@ -72,8 +80,9 @@ async def register(
     body: kopf.Body, spec: kopf.Spec, annotations: kopf.Annotations, patch: kopf.Patch, memo: kopf.Memo, **_: Any
 ) -> None:
     """Keep the record of the WebApp. A refusal is final until the spec changes; any other trouble passes."""
-    if RECORD not in annotations:  # given: the promise comes first, as in lesson 12. kopf writes it, then calls again
-        patch.metadata.annotations[RECORD] = "promised"
+    generation = str(body.metadata["generation"])
+    if annotations.get(RECORD) != generation:  # given: the promise comes first, as in lesson 12; then kopf calls again
+        patch.metadata.annotations[RECORD] = generation
         raise kopf.TemporaryError("the promise comes before the record", delay=0)
     # TODO 4: ``keep_record`` (lesson 12) is ordinary code that blocks until it has an answer, and this function is
     #         async. It raises HTTPError, which has a ``code``, or another OSError when there's no answer at all.

@@ -1,4 +1,4 @@
-"""The image of lesson 16, as far as it can be tried without a registry: its COPY lines bring all that the program reads."""
+"""The image of lesson 16, as far as that goes without a registry: its COPY lines bring all that the program reads."""
 
 import shlex
 import shutil
@@ -12,7 +12,8 @@ ROOT = Path(__file__).parents[2]
 FIRST_PASS = """
 import converge, ship
 from converge.operators.webapp import desired_children  # each lesson is loaded when it's first called
-desired_children({"metadata": {"name": "shop", "namespace": "default"}, "spec": {"image": "nginx:1", "replicas": 1, "port": 80}})
+spec = {"image": "nginx:1", "replicas": 1, "port": 80}
+desired_children({"metadata": {"name": "shop", "namespace": "default"}, "spec": spec})
 print(converge.__file__)
 """
 
