@@ -74,16 +74,18 @@ def test_it_follows_the_number_of_pods(operator, namespace, recorder):
     operator.start()
     follows(app, when="a WebApp was created", hint="act() creates what is missing.")
     made = uid_of(app, "Deployment")
-    for replicas in (app.spec["replicas"] + 2, 1):
+    for replicas in (app.spec["replicas"] + 2, 0, 1):
+        before = app.spec["replicas"]
         app.edit(replicas=replicas)
         follows(
             app,
-            when=f"replicas was changed to {replicas} and nothing else",
-            hint="A Deployment that exists may still differ: compare settings(actual) with settings(desired).",
+            when=f"replicas was changed from {before} to {replicas} and nothing else",
+            hint="A Deployment that exists may still differ: compare settings(actual) with settings(desired). 0 is a "
+            "number like any other.",
         )
     if uid_of(app, "Deployment") != made:
         fail(
-            when="replicas was changed, twice",
+            when="replicas was changed, three times",
             expected="the same Deployment, with another number of Pods",
             got="the Deployment was deleted and another one created: every Pod was stopped",
             hint="Change the Deployment that is there: client.patch merges what you want into it.",

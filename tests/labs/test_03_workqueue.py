@@ -282,6 +282,7 @@ def test_every_sleeper_looks_again(lab):
     """add_after() makes every sleeping worker look again: keys come in time, and a timeout stays what it was."""
     two_keys_two_workers(lab, lambda queue, key: (queue.add_after, key, 0), "were added by add_after(…, 0)")
     one_leaves_first(lab)
+    one_leaves_with_a_key(lab)
     earlier_for_all(lab)
     earlier_than_planned(lab)
     woken_for_nothing(lab)
@@ -333,6 +334,38 @@ def one_leaves_first(lab):
             hint="Each get() sleeps no longer than until the next key is due. If only one sleeper waits for it, that "
             "one may leave, and nobody is left to look.",
         )
+
+
+def one_leaves_with_a_key(lab):
+    """A key is delayed, and two workers sleep. The first leaves with another key; the second still wakes up in time."""
+    for delay in (0.5, 2.0, 8.0):
+        queue, (now, late) = lab.WorkQueue(), keys(2)
+        due = time.monotonic() + delay
+        queue.add_after(late, delay)
+        workers = []
+        for _ in range(2):
+            workers.append(queue.get.start(timeout=600))
+            workers[-1].asleep()
+        queue.add(now)
+        while not (gone := [each for each in workers if each.finished(within=0.004)]) and time.monotonic() < due + 2:
+            pass
+        if time.monotonic() < due:
+            break  # else the machine was too busy to ask the question: once more, with more time
+    stayed = workers[1] if workers[0] in gone else workers[0]
+    if not stayed.finished(within=delay + 2.5):
+        fail(
+            when=f"add_after({late!r}, {delay:.1f}) was called, two workers slept in get(), and add({now!r}) gave one "
+            "of them a key",
+            expected=f"the other has {late} when it is due",
+            got=f"it still slept {delay + 2.5:.1f} s later",
+            hint="If only one sleeper waits for the next key that is due, it may leave with another key, and nobody "
+            "is left to look.",
+        )
+    expect(
+        sorted(each.result() for each in workers),
+        sorted([now, late]),
+        when=f"two workers slept, {now} was added, and {late} was due a little later",
+    )
 
 
 def earlier_than_planned(lab):
