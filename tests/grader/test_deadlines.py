@@ -4,6 +4,7 @@ import os
 
 import pytest
 
+from converge.grader.session.plugin import alarm
 from converge.testing.verdicts.failure import Failure
 from converge.testing.waits import deadlines
 from converge.testing.waits.deadlines import LARGEST_SCALE, scaled, shortened
@@ -42,3 +43,31 @@ def test_what_is_sure_not_to_come_gets_less_time(crowd, monkeypatch: pytest.Monk
     with pytest.raises(Failure) as caught:
         eventually(lambda: False, within=60, when="nothing was done")
     assert caught.value.expected.startswith("within 0 s")
+
+
+def test_a_machine_that_becomes_busy_gives_more_time(crowd) -> None:
+    crowd(1)
+    asked = 0
+
+    def probe() -> bool:
+        nonlocal asked
+        asked += 1
+        crowd(1 if asked == 1 else 4)
+        return False
+
+    with pytest.raises(Failure) as caught:
+        eventually(probe, within=0.05, when="nothing was done", expected="an answer")
+    assert caught.value.expected == f"within {0.05 * 4:.0f} s: an answer"
+    assert asked > 5
+
+
+def test_a_check_gets_more_time_when_the_machine_becomes_busy(crowd) -> None:
+    def expire(number: int, frame: object) -> None:
+        raise TimeoutError
+
+    crowd(1)
+    with alarm(0.05, expire):
+        crowd(5)
+        assert not eventually(lambda: False, within=0.02)  # a tenth of a second
+    with pytest.raises(TimeoutError), alarm(0.05, expire):
+        eventually(lambda: False, within=60)

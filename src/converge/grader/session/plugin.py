@@ -10,6 +10,7 @@ import errno
 import json
 import os
 import signal
+import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -108,7 +109,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
     watch = [ClusterWatch(cluster)] if cluster else []
     interruptions.extend(watch)
     try:
-        with alarm(deadlines.scaled(facts.timeout), expire):
+        with alarm(facts.timeout, expire):
             return (yield)
     finally:
         for each in watch:
@@ -124,15 +125,23 @@ def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, None, None]:
 
     if facts_of(item) is None:
         return (yield)
-    with alarm(deadlines.scaled(TEARDOWN_SECONDS), expire):
+    with alarm(TEARDOWN_SECONDS, expire):
         return (yield)
 
 
 @contextmanager
 def alarm(seconds: float, expire: Callable[[int, FrameType | None], None]) -> Iterator[None]:
-    """Call `expire`, which raises, in the main thread when the time is up."""
-    previous = signal.signal(signal.SIGALRM, expire)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    """Call `expire`, which raises, in the main thread when the time is up: later where the machine has become busy."""
+    began = time.monotonic()
+
+    def ring(number: int, frame: FrameType | None) -> None:
+        if (left := began + deadlines.scaled(seconds) - time.monotonic()) > 0:
+            signal.setitimer(signal.ITIMER_REAL, left)
+        else:
+            expire(number, frame)
+
+    previous = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, deadlines.scaled(seconds))
     try:
         yield
     finally:

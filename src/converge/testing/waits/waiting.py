@@ -70,15 +70,17 @@ def eventually(
     With `when`, the check fails if the answer never comes. Then `expected` describes it in words where `want` can't,
     and `seen` is asked for evidence. Without `when`, the last answer is returned as it is.
     """
-    within = shortened(within) if when else scaled(within)
-    deadline = time.monotonic() + within
+    allowed = shortened if when else scaled
+    began, longest = time.monotonic(), allowed(within)
     pause = 0.01
     while True:
         answer = probe()
         if bool(answer) if want is ANYTHING else same(answer, want):
             return answer
-        if time.monotonic() >= deadline:
-            break
+        if time.monotonic() >= began + longest:
+            longest = max(longest, allowed(within))  # the machine may have become busy since
+            if time.monotonic() >= began + longest:
+                break
         for interruption in interruptions:
             interruption()
         time.sleep(pause)
@@ -92,7 +94,7 @@ def eventually(
         got = "nothing"
     elif isinstance(answer, bool):
         got = "that did not happen"
-    raise Failure(when=when, expected=f"within {within:.0f} s: {expected or wanted}", got=got, seen=seen(), hint=hint)
+    raise Failure(when=when, expected=f"within {longest:.0f} s: {expected or wanted}", got=got, seen=seen(), hint=hint)
 
 
 def never(
