@@ -204,11 +204,13 @@ def test_at_rest_nothing_is_written(operator, namespace):
     app = namespace.webapp(replicas=1, sidecar=namespace.images.web[0])
     operator.start()
     both(app, when="a WebApp was created")
+    app.edit(labels={"team": namespace.new_name()})  # who looks for children with these labels finds none
+    operator.settle()
     attacks.zero_writes_at_rest(
         operator,
         app,
-        hint="Look before you create: the server refuses or ignores a write that achieves nothing, but the write "
-        "isn't free.",
+        hint="Look before you create, by name: the server refuses or ignores a write that achieves nothing, but the "
+        "write isn't free.",
     )
 
 
