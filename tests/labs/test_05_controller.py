@@ -525,6 +525,15 @@ def test_failures_are_logged(bench, lab):
                 seen=lambda: f"printed and logged: {lab.output[-300:] or 'nothing'}",
                 hint="Say in one line which key failed, with which error, and whether it's tried again.",
             )
+        before = lab.output.count(reason)
+        bench.process(request)
+        eventually(
+            lambda reason=reason, before=before: lab.output.count(reason) > before,
+            when=f"reconcile({'/'.join(request.arguments)}) raised {error.__name__}('{reason}') once more",
+            expected="it is printed or logged again",
+            seen=lambda: f"printed and logged: {lab.output[-300:] or 'nothing'}",
+            hint="A failure has to show up each time: who reads the log of today doesn't know the one of last week.",
+        )
 
 
 @check(points=2, section="one-item")

@@ -97,11 +97,11 @@ def test_every_field_of_the_spec_reaches_its_children(operator, namespace):
             when=f"{field} was changed to {value}",
             hint=f"Compare `{field}` as well, on each child that uses it.",
         )
-    app.edit(labels={"tier": "back"})
+    app.edit(labels={"tier": "back", "canary": ""})
     carries(
         app,
-        {"tier": "back"},
-        when="a label's value was changed in the spec",
+        {"tier": "back", "canary": ""},
+        when="a label's value was changed in the spec, and a label with an empty value was added",
         hint="Labels are fields of the children, just like the rest. A selector can't change, so keep the user's "
         "labels out of it.",
     )

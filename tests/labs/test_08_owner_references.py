@@ -76,11 +76,22 @@ running = partial(
 
 
 def stranger(namespace, kind, name):
-    """An object of that name that another team made, as it is before the operator has seen it."""
-    labels = {"team": "another-team", "app.kubernetes.io/name": "webapp", "app.kubernetes.io/instance": "another-one"}
+    """An object of that name that another team made, as it is before the operator has seen it.
+
+    It has one of the two labels of a child's selector: a Deployment that of its kind, a Service that of its name.
+    """
+    of_another = {"app.kubernetes.io/name": "webapp", "app.kubernetes.io/instance": "another-one"}
+    of_a_chart = {"app.kubernetes.io/name": "nginx", "app.kubernetes.io/instance": name}
+    labels = {"team": "another-team", **(of_another if kind == "Deployment" else of_a_chart)}
     metadata = {"labels": labels, "annotations": {"note": "do not touch"}}
     make = foreign_deployment if kind == "Deployment" else foreign_service
     return essence(make(namespace, name, **metadata))
+
+
+def config_map(namespace):
+    """A reference to a ConfigMap made for that."""
+    made = namespace.create({"kind": "ConfigMap", "metadata": {"name": namespace.new_name()}})
+    return {"apiVersion": "v1", "kind": "ConfigMap", "name": made["metadata"]["name"], "uid": made["metadata"]["uid"]}
 
 
 def essence(obj):
@@ -118,14 +129,20 @@ def reported(app, kind, *, when, hint):
     )
 
 
-def with_strangers(operator, namespace):
-    """A WebApp for each kind whose name is taken: kind, WebApp, the stranger, and what was done."""
+def with_strangers(operator, namespace, controlled=""):
+    """A WebApp for each kind whose name is taken: kind, WebApp, the stranger, and what was done.
+
+    The stranger of the kind `controlled` has a controller that the operator doesn't watch.
+    """
     found = []
     for kind in CHILDREN:
         name = namespace.new_name()
-        before = stranger(namespace, kind, name)
+        before, whose = stranger(namespace, kind, name), f"someone else's {kind} {name}"
+        if kind == controlled:
+            body = {"metadata": {"ownerReferences": [{**config_map(namespace), "controller": True}]}}
+            before, whose = essence(namespace.patch(kind, name, body)), f"{whose}, managed by a ConfigMap,"
         app = namespace.webapp(name, replicas=1)
-        when = f"someone else's {kind} {name} was there, and a WebApp of the same name was created"
+        when = f"{whose} was there, and a WebApp of the same name was created"
         found.append((kind, app, before, when))
     operator.start()
     operator.settle()
@@ -271,13 +288,7 @@ def test_a_deleted_child_comes_back(operator, namespace):
 def test_a_removed_reference_comes_back(operator, namespace):
     """A child whose owner reference was removed by hand gets it back, and keeps its other owners."""
     app = running(operator, namespace)
-    helper = namespace.create({"kind": "ConfigMap", "metadata": {"name": namespace.new_name()}})
-    other = {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "name": helper["metadata"]["name"],
-        "uid": helper["metadata"]["uid"],
-    }
+    other = config_map(namespace)
     before = {kind: uid_of(app, kind) for kind in CHILDREN}
     hint = "A reference that's set only at creation can be lost later. Compare it in every pass, and put it back."
     body = [{"op": "replace", "path": "/metadata/ownerReferences", "value": [other]}]
@@ -310,6 +321,21 @@ def test_a_removed_reference_comes_back(operator, namespace):
             hint="Add your own reference to the list. Writing the list as a whole drops the other owners.",
             seen=f"its owner references now: {owners(app, kind)}",
         )
+    third = config_map(namespace)
+    for references in ([third], []):  # server-side apply: what its manager leaves out the second time goes
+        applied = {"name": app.name, "namespace": str(namespace), "ownerReferences": references}
+        namespace.client.apply({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": applied}, "another-team")
+        app.edit(port=app.spec["port"] % 9000 + 100)
+        operator.settle()
+    expect(
+        third in owners(app, "Deployment"),
+        False,
+        expected="that owner is gone",
+        when=f"another manager applied a third owner to Deployment {app.name}, a pass went by, and it applied the "
+        "Deployment without that owner",
+        hint="Apply your own reference alone: the server merges the list by uid. If you send the others' references as "
+        "well, they're yours too, and stay when their manager lets go of them.",
+    )
 
 
 @check(points=3, section="yours-or-a-strangers", incident="external-secrets/external-secrets#4548")
@@ -345,8 +371,11 @@ def test_a_strangers_object_is_left_alone(operator, namespace, recorder):
 @check(points=2, section="yours-or-a-strangers", timeout=60)
 def test_a_strangers_object_is_reported(operator, namespace):
     """A name that is taken is reported, and once it is free, the child is created."""
-    strangers = with_strangers(operator, namespace)
-    again = "When a stranger's object goes, no event brings you back: answer with a time, Result(requeue_after=30)."
+    strangers = with_strangers(operator, namespace, controlled="Deployment")
+    again = (
+        "When a stranger's object goes, no event brings you back, even if it has another controller: answer "
+        "with a time, Result(requeue_after=30)."
+    )
     hint = "People who wait for this WebApp look at it with `kubectl describe`, not at the operator's log."
     for kind, app, before, when in strangers:
         untouched(app, kind, before, when=when, hint="Leave it alone, and say so.")

@@ -116,7 +116,7 @@ def test_images_are_migrated(operator, namespace):
     """Images of the old registry are rewritten, in both fields; nothing else of the spec is touched."""
     sidecar, elsewhere = old_image("logger"), f"mirror.example/{OLD}shop:1"
     moved = namespace.webapp(image=old_image(), sidecar=sidecar, labels={"a": "b"})
-    kept = namespace.webapp(image=elsewhere)
+    kept = [namespace.webapp(image=image) for image in (elsewhere, OLD.replace("/", ":5000/shop:1"))]
     operator.start()
     want = moved.spec | {
         "image": NEW + moved.spec["image"].removeprefix(OLD),
@@ -129,12 +129,13 @@ def test_images_are_migrated(operator, namespace):
         hint="migrate_images() replaces the beginning of the name, and only that.",
     )
     operator.settle()
-    expect(
-        kept.now()["spec"],
-        kept.spec,
-        when=f"another WebApp had the image {elsewhere}",
-        hint="It doesn't begin with the old registry's name.",
-    )
+    for each in kept:
+        expect(
+            each.now()["spec"],
+            each.spec,
+            when=f"another WebApp had the image {each.spec['image']}",
+            hint=f"It doesn't begin with {OLD}",
+        )
     again = old_image(f"mirror/{OLD}shop")
     moved.edit(image=again)
     eventually(

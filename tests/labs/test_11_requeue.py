@@ -475,8 +475,9 @@ def test_a_host_with_another_owner_is_left_alone(operator, namespace, outside):
     """A record with another owner is never overwritten; the condition says so, and the host is taken once it's free."""
     configure(operator, period=30, cap=0.1)
     host, theirs = new_host(), {"owner": "another WebApp"}
-    outside.records[host] = theirs
-    app = webapp(namespace, register=host)
+    made_by_hand, without_owner = new_host(), {"ip": "192.0.2.7"}
+    outside.records |= {host: theirs, made_by_hand: without_owner}
+    app, other = webapp(namespace, register=host), webapp(namespace, register=made_by_hand)
     operator.start()
     when = f"register was {host}, whose record had another owner"
     hint = "Look at the record first. If it isn't yours, the host is taken: say() that, raise, and leave it alone."
@@ -490,6 +491,9 @@ def test_a_host_with_another_owner_is_left_alone(operator, namespace, outside):
         seen=lambda: requests_seen(outside),
     )
     expect(registered(outside, app), theirs, when=f"{when}; that record since then", hint=hint)
+    when_unowned = f"register was {made_by_hand}, whose record {without_owner} names no owner"
+    says(other, "False", when=when_unowned, hint=hint, naming=made_by_hand)
+    expect(registered(outside, other), without_owner, when=f"{when_unowned}; that record since then", hint=hint)
     del outside.records[host]
     is_registered(outside, app, when=f"{when}; then the other owner removed its record", hint=hint)
     says(app, "True", when="the record was there", hint="What was False must become True again.")

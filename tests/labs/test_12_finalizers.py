@@ -363,6 +363,17 @@ def test_other_finalizers_are_respected(operator, namespace, outside):
     )
     namespace.patch("WebApp", app.name, {"metadata": {"finalizers": None}})
     has_gone(app, when="the other finalizer was taken off", hint="Nothing of yours may be left on it.")
+    app, _ = registered(operator, namespace, outside)
+    operator.settle()
+    promise = finalizers(app)
+    namespace.patch("WebApp", app.name, {"metadata": {"finalizers": None}})
+    eventually(
+        lambda: finalizers(app),
+        promise,
+        when="another writer took all finalizers off a WebApp that has a record",
+        expected="yours is on it again",
+        hint="Look at the WebApp that you read, in every pass: what you wrote there earlier may have gone since.",
+    )
 
 
 @check(points=2, section="not-yours-alone", incident="ai-dynamo/dynamo#8207")

@@ -375,11 +375,25 @@ def test_nobody_waits_for_a_slow_service(operator, namespace, outside):
     going.delete()
     eventually(lambda: outside.waiting, within=SOON, when="the WebApp was deleted", hint="on.delete: remove_records().")
     another_is_served("the outside service was slow to remove the record of a WebApp that was deleted")
-    for slow in (new_host() for _ in range(3)):
-        outside.slow(60, host=slow, alive=True)
-        namespace.webapp(replicas=0, register=slow)
+    slow = [new_host() for _ in range(3)]
+    for host in slow:
+        outside.slow(60, host=host, alive=True)
+        doomed = namespace.webapp(replicas=0, register=host)
     eventually(lambda: outside.waiting > 1, within=SOON, when="three WebApps with `register` came", hint="Ask for it.")
-    another_is_served("three WebApps were waiting for a slow answer of the outside service")
+    eventually(lambda: outside.waiting > 3, within=SOON)  # the first one as well
+    doomed.delete()
+    another_is_served("three WebApps were waiting for a slow answer of the outside service, and one was deleted")
+    eventually(lambda: doomed.now() is None, within=2)  # it would be wrong now
+    outside.heal()
+    when = "a WebApp was deleted while the outside service was slow to make its record, and then the service was quick"
+    eventually(lambda: doomed.now() is None, when=when, expected="no WebApp", hint="Clean up, then let it go.")
+    eventually(lambda: not outside.waiting)
+    expect(
+        record_owner(outside, slow[-1]),
+        None,
+        when=f"{when}; whose record is there now?",
+        hint="A thread that you have stopped waiting for goes on, and its request still arrives. Wait for its end.",
+    )
 
 
 @check(points=2, section="one-at-a-time")
