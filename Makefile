@@ -74,7 +74,7 @@ test-kind: $(VENV)/.all ## Test on kind: provider, contract, labs (CONVERGE_KIND
 	  code=$$?; $(BIN)/converge down; exit $$code
 
 test-clients: export CONVERGE_TEST_CLIENTS := 1
-test-clients: $(VENV)/.all ## Test the recorder with clients in Java; builds them first (JDK, Maven)
+test-clients: $(VENV)/.all ## Test the recorder with clients in Rust and Java; builds them first (cargo, Maven)
 	@$(BIN)/pytest -m clients tests/recorder/test_transparency_clients.py
 
 verify: $(VENV)/.all ## Grade the grader: wrong answers are refused, other right ones accepted (LAB=03)

@@ -1,11 +1,11 @@
-"""Clients in Java can't tell the recorder from the API server. `make test-clients` builds and runs them."""
+"""Clients in Rust and Java can't tell the recorder from the API server. `make test-clients` builds and runs them."""
 
 import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from built_clients import java
+from built_clients import java, kube_rs
 from transparency_stage import Side, Sides, two_sides
 
 from converge.cluster import Cluster
@@ -15,7 +15,7 @@ from converge.runtime import Client
 pytestmark = [
     pytest.mark.clients,
     pytest.mark.slow,
-    pytest.mark.timeout(900),  # the first one fetches their libraries
+    pytest.mark.timeout(3600),  # the first build compiles all of kube-rs
     pytest.mark.skipif("CONVERGE_TEST_CLIENTS" not in os.environ, reason="make test-clients runs this"),
 ]
 
@@ -41,8 +41,14 @@ def both_ways(sides: Sides, command: list[str]) -> Recorder:
 
 
 def followed(recorder: Recorder) -> set[str]:
-    """What the recorder saw of the ConfigMap that an informer followed."""
+    """What the recorder saw of the ConfigMap that an informer or a reflector followed."""
     return {each.type for each in recorder.delivered("ConfigMap", name="cm-later")}
+
+
+def test_kube_rs(sides: Sides) -> None:
+    recorder = both_ways(sides, kube_rs())
+    assert followed(recorder) == {"ADDED", "MODIFIED", "DELETED"}
+    assert [each for each in recorder.watches("ConfigMap") if "sendInitialEvents=true" in each.path]
 
 
 def test_the_official_java_client(sides: Sides) -> None:
