@@ -206,6 +206,34 @@ def test_a_second_process_that_makes_a_child_again_is_a_note(session, tmp_path):
     assert not report.failed
 
 
+def test_children_that_an_edit_replaces_are_no_finding(session, tmp_path):
+    """Names that the server makes up, and an image that can't be changed: a new one for each edit.
+
+    What others added goes with the old one, and an answer that's lost leaves one too many for a moment.
+    """
+    settings = operator(
+        tmp_path,
+        """
+        namespace, owner, image = webapp["metadata"]["namespace"], webapp["metadata"], webapp["spec"]["image"]
+        mine = [
+            each for each in self.client.list("v1", "ConfigMap", namespace)
+            if any(ref["uid"] == owner["uid"] for ref in each["metadata"].get("ownerReferences", []))
+        ]
+        good = [each for each in mine if each["data"] == {"image": image}]
+        for each in [*good[1:], *(each for each in mine if each not in good)]:
+            self.client.delete("v1", "ConfigMap", each["metadata"]["name"], namespace)
+        if not good:
+            reference = {"apiVersion": WEBAPP[0], "kind": WEBAPP[1], "name": owner["name"], "uid": owner["uid"]}
+            metadata = {"generateName": owner["name"] + "-", "namespace": namespace, "ownerReferences": [reference]}
+            body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"image": image}}
+            self.client.create({**body, "immutable": True})
+        """,
+    )
+    report = session(settings).run(["every-request", "foreign-fields"])
+    assert not report.findings
+    assert not left_out(report)
+
+
 def test_an_operator_that_can_not_run_twice_on_a_machine_is_run_alone(session, tmp_path):
     """The second reference run begins beside the first one, and its operator doesn't get the port."""
     settings = operator(

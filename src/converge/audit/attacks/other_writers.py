@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from converge.audit import drifts, snapshot
 from converge.audit.attacks.base import (
@@ -65,16 +65,24 @@ def _child_edited(target: AuditTarget, context: AttackContext, args: Args) -> No
 
 
 def _foreign(target: AuditTarget, context: AttackContext, args: Args) -> None:
+    """The operator writes because of an edit. Where that replaces the child, what others added goes with it."""
     app = target.running()
-    child = target.child(app, args["child"])
+    kind, name = target.child(app, args["child"])
+    before = target.testbed.namespace.get(kind, name)
 
-    def change() -> None:
-        if context.edits:
-            target.edit(app, context.edits[0].patch)
-        else:
-            target.operator.restart()
+    def check(change: Callable[[], object], child: tuple[str, str]) -> None:
+        attacks.foreign_fields_survive(target.operator, app, child=child, change=change, within=3)
 
-    attacks.foreign_fields_survive(target.operator, app, child=child, change=change, within=3)
+    if not context.edits:
+        check(target.operator.restart, (kind, name))
+        return
+    try:
+        check(lambda: target.edit(app, context.edits[0].patch), (kind, name))
+    except Failure:
+        now = target.testbed.namespace.get(kind, name)
+        if now and before and now["metadata"]["uid"] == before["metadata"]["uid"]:
+            raise
+        check(target.operator.restart, target.child(app, args["child"]))
 
 
 def _stranger_cases(context: AttackContext) -> list[Args]:
