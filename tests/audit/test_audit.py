@@ -206,6 +206,30 @@ def test_a_second_process_that_makes_a_child_again_is_a_note(session, tmp_path):
     assert not report.failed
 
 
+def test_an_operator_that_looks_by_the_clock_may_take_as_long(session, tmp_path):
+    """A timer heals the children: between two looks its silence doesn't mean that it has given up."""
+    settings = operator(
+        tmp_path,
+        """
+        name, namespace = webapp["metadata"]["name"], webapp["metadata"]["namespace"]
+        owner = {"apiVersion": WEBAPP[0], "kind": WEBAPP[1], "name": name, "uid": webapp["metadata"]["uid"]}
+        metadata = {"name": name, "namespace": namespace, "ownerReferences": [owner]}
+        with suppress(AlreadyExists):
+            self.client.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata})
+        return Result(requeue_after=20)
+        """,
+    )
+    file = tmp_path / "small.py"
+    file.write_text(
+        file.read_text()
+        .replace("import AlreadyExists", "import AlreadyExists, Result")
+        .replace("self.act(webapp)", "return self.act(webapp)")
+    )
+    report = session(settings).run(["child-deleted"])
+    assert not report.findings
+    assert 15 < report.learned.clock < 40
+
+
 def test_children_that_an_edit_replaces_are_no_finding(session, tmp_path):
     """Names that the server makes up, and an image that can't be changed: a new one for each edit.
 

@@ -130,6 +130,13 @@ def test_when_pods_were_restarted_is_no_difference():
     assert Mask().differences(template(checksum="2026"), template())
 
 
+def test_to_say_zero_is_to_say_nothing():
+    """A merge patch from an empty status leaves a 0 out, one from a 2 sends it."""
+    told = shape(app(), {"": [own(ready=0, message="", children=[], paused=False, phase="Up")]})
+    assert told == shape(app(), {"": [own(phase="Up")]})
+    assert told != shape(app(), {"": [own(ready=1, phase="Up")]})
+
+
 def test_a_status_that_is_up_to_date_is_never_wrong():
     says, silent, old = (
         shape(app(), {"": [own(2, **each)]}) for each in ({"observedGeneration": 2}, {}, {"observedGeneration": 1})

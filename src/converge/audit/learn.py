@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from converge.audit import snapshot
 from converge.audit.audited_operator import AuditedOperator, signature
+from converge.audit.clock import Clock
 from converge.audit.sample import Sample
 from converge.audit.settings import AuditError, Settings
 from converge.audit.testbed import AuditTestbed
@@ -34,6 +35,7 @@ IGNORES_AFTER = 20.0  # seconds of silence after which it will never ask for the
 LEAVES_ALONE_AFTER = 8.0  # the same for one that has read it
 KOPF_RETRIES = 75.0  # seconds: kopf calls a handler that failed again after 60
 PATIENCE = 15.0
+LOOKS_MISSED = 1.5  # of its looks by the clock an operator may miss so many: a busy machine makes it late
 
 
 @dataclass
@@ -53,6 +55,10 @@ class Learned:
     patience: float = PATIENCE
     #: Seconds after which an operator that looks around by the clock has looked again.
     looks_again: float = PATIENCE
+    #: Seconds between its looks by the clock; 0 if it only does something when it hears of something.
+    clock: float = 0.0
+    clock_watch: Clock | None = None
+    patience_is_given: bool = False
     on_kopf: bool = False
     elects: bool = False
     alone: bool = False  # whether two of it in two namespaces would get in each other's way
@@ -72,6 +78,13 @@ class Learned:
         operator.noise = self.noise
         operator.launch = replace(operator.launch, on_kopf=self.on_kopf)
 
+    def looks_every(self, seconds: float) -> None:
+        """It was seen to look around by the clock, with such pauses: it may take that long to find what was done."""
+        self.clock = max(self.clock, seconds)
+        if not self.patience_is_given:
+            self.looks_again = max(self.looks_again, self.clock * LOOKS_MISSED)
+            self.patience = max(self.patience, self.looks_again)
+
     def look(self, app: CustomResource) -> snapshot.Snapshot:
         """What an object has led to."""
         return snapshot.take(app, self.children, self.random_names, self.ends)
@@ -83,9 +96,9 @@ Say = Callable[[str], None]
 def learn(make_testbed: Callable[[str], AuditTestbed], sample: Sample, settings: Settings, say: Say) -> Learned:
     """Run the operator on the sample in fresh namespaces, and compare."""
     learned = Learned(sample.kind)
-    with ExitStack() as testbeds:
+    with ExitStack() as first_run, ExitStack() as testbeds:
         say("reference run 1 of 2: the sample in a fresh namespace, left alone")
-        testbed = testbeds.enter_context(make_testbed("audit reference 1"))
+        testbed = first_run.enter_context(make_testbed("audit reference 1"))
         app = sample.first(testbed.namespace)  # what the server has against it is said before anything runs
 
         def second_run() -> _SecondRun:
@@ -106,7 +119,11 @@ def learn(make_testbed: Callable[[str], AuditTestbed], sample: Sample, settings:
         except Verdict:
             learned.alone = True  # the second one might have been in the way of the first one, which still runs
             testbeds.close()
+            first_run.close()
             seen = [first, *second_run().seen(learned, first)]
+        if not learned.alone:
+            learned.prepare(testbed.audited_operator)
+            learned.clock_watch = Clock(testbed, learned, first_run.pop_all().close)
     named = [snapshot.shape(*each) for each in seen]
     for other in named[1:]:
         learned.random_names |= snapshot.random_kinds(named[0], other)
@@ -118,6 +135,7 @@ def learn(make_testbed: Callable[[str], AuditTestbed], sample: Sample, settings:
     learned.mask.learn_unanswered(learned.clean)
     if settings.patience is not None:
         learned.patience = learned.looks_again = settings.patience
+        learned.patience_is_given = True
     learned.first, captured = seen[0]
     learned.examples = {
         f"{kind}/{each['metadata']['name'].replace(learned.first.name, 'NAME')}": each

@@ -20,7 +20,7 @@ from converge.audit.learn import Learned, learn
 from converge.audit.parallel import DEFAULT_LANES, OperatorSlots, ParallelWork
 from converge.audit.sample import Sample
 from converge.audit.settings import AuditError, Settings
-from converge.audit.target import AuditTarget
+from converge.audit.target import FIRST_LOOK_SECONDS, AuditTarget
 from converge.audit.testbed import AuditTestbed
 from converge.testing.verdicts.failure import Failure
 from converge.testing.waits.idle import NO_MORE_WRITES
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from converge.runtime import Client
 
 ASKS_INSIDE = "no verdict: it keeps trying to reach what runs inside its Pods, and nothing runs there"
+LOOKS_LATER = "all is right in the end: the operator looks by the clock, after longer than the first look waited"
 NOT_KEPT_AT_ITS_END = "the object comes to an end, and nobody expects it to be kept as its spec says afterwards"
 MOST_EDITS = 12
 Unsure = tuple[Outcome, Finding]
@@ -112,7 +113,7 @@ class Session:
         for name in only:
             if name not in [each.name for each in ATTACKS]:
                 raise AuditError(f"There is no attack {name!r}; there are: {', '.join(a.name for a in ATTACKS)}.")
-        with input_files.installed(self.admin, self.inputs):
+        with input_files.installed(self.admin, self.inputs), self._clock_stopped():
             context = self._prepare(on_row)
             wanted = [each for each in ATTACKS if not only or each.name in only]
             for row in self._side_by_side(wanted, context):
@@ -142,7 +143,7 @@ class Session:
     def replay(self, finding: Finding, on_row: Callable[[Row], None] = lambda row: None) -> Report:
         """Make the one case of a finding."""
         attack = next((each for each in ATTACKS if each.name == finding.attack), None)
-        with input_files.installed(self.admin, self.inputs):
+        with input_files.installed(self.admin, self.inputs), self._clock_stopped():
             context = self._prepare(on_row)
             if attack is not None:
                 self.confirms = False  # this is the second look
@@ -173,6 +174,15 @@ class Session:
             return AttackContext(learned, [])
         edits = candidates(self.sample.spec, self.inputs.schema, MOST_EDITS, self.seed, names)
         return AttackContext(learned, edits)
+
+    @contextmanager
+    def _clock_stopped(self) -> Iterator[None]:
+        """In the end nobody needs to know any more how often the operator looks around."""
+        try:
+            yield
+        finally:
+            if self.report.learned is not None and self.report.learned.clock_watch is not None:
+                self.report.learned.clock_watch.close()
 
     def _finish(self, all_made: bool = False) -> None:
         from converge.audit import rights
@@ -220,6 +230,7 @@ class Session:
             testbeds.drop()
             return []
         for each in outcomes:
+            each.gave_up = target.gave_up
             if each.failure and testbeds.asks_inside_pods() and only_keeps_writing(attack, each.failure):
                 each.failure, each.answer = None, ASKS_INSIDE
         failed = [each for each in outcomes if each.failure]
@@ -258,12 +269,15 @@ class Session:
         def confirm(each: Unsure) -> None:
             with self._testbeds(f"audit {attack.name}") as testbeds:
                 self._confirm(attack, context, *each, testbeds)
+                outcome, finding = each
                 if (
-                    each[1].failed > 1
+                    finding.failed > 1
                     and testbeds.asks_inside_pods()
                     and not any(map(inside_pods, context.learned.requests))
                 ):
-                    retract(each[1], row)
+                    retract(finding, row, ASKS_INSIDE)
+                elif finding.flaky and outcome.gave_up and context.learned.clock > FIRST_LOOK_SECONDS:
+                    retract(finding, row, LOOKS_LATER)
 
         return ParallelWork(unsure, confirm, self.lanes)
 
@@ -381,10 +395,10 @@ def followed(edits: Sequence[SpecEdit], row: Row) -> list[SpecEdit]:
     return [each for each in edits if name_of(WALKS, {"path": each.path}) in good]
 
 
-def retract(finding: Finding, row: Row) -> None:
-    """This case, unlike a clean run, needs an answer from inside a Pod, so there is no verdict on the operator."""
+def retract(finding: Finding, row: Row, because: str) -> None:
+    """The second look has shown that the first one said nothing about the operator."""
     row.findings.remove(finding)
-    row.answers.append((finding.id, ASKS_INSIDE))
+    row.answers.append((finding.id, because))
     for file in (finding.replay, finding.timeline):
         if file:
             Path(file).unlink(missing_ok=True)

@@ -144,12 +144,20 @@ def _nameless(obj: Mapping[str, Any], app: CustomResource) -> dict[str, Any]:
 def _own(now: Mapping[str, Any], app: CustomResource) -> dict[str, Any]:
     """What the operator wrote to the object itself. A status that speaks of an older spec says so."""
     metadata = now["metadata"]
-    status = _generations(timeless(now.get("status", {})), metadata.get("generation"))
+    status = _said(_generations(timeless(now.get("status", {})), metadata.get("generation")))
     own = {"status": status, "finalizers": metadata.get("finalizers", [])}
     if _going(now):
         own["deletionTimestamp"] = "set"
     replaced: dict[str, Any] = _replaced(plain(_sorted(own), app), str(app.namespace), "NAMESPACE")
     return replaced
+
+
+def _said(status: Any) -> Any:
+    """A status without fields that are empty: to say 0 is the same as to say nothing, and patches leave it out."""
+    if not isinstance(status, dict):
+        return status
+    kept = {key: _said(each) for key, each in status.items()}
+    return {key: each for key, each in kept.items() if each not in (None, False, 0, "", [], {})}
 
 
 def _is_condition(value: Any) -> bool:

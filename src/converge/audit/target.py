@@ -8,6 +8,7 @@ from typing import Any
 
 from converge.audit import snapshot
 from converge.audit.audited_operator import AuditedOperator
+from converge.audit.clock import WAITED_FOR
 from converge.audit.learn import KOPF_RETRIES, Learned
 from converge.audit.sample import Sample, renamed
 from converge.audit.testbed import AuditTestbed
@@ -32,6 +33,8 @@ class AuditTarget:
         self._expected: dict[str, snapshot.Snapshot] = {}
         #: Whether to wait for as long as an operator may take that looks around by the clock.
         self.thorough = False
+        #: Whether a first look ended early: an operator that looks by the clock might have come to it later.
+        self.gave_up = False
         #: When to compare nothing more, by the clock of `time.monotonic`: the audit's time is up.
         self.deadline = math.inf
         #: The requests of a clean object, once they are known.
@@ -47,8 +50,13 @@ class AuditTarget:
         """Whether it has been silent for so long that it won't act by itself. kopf sleeps for a minute after errors."""
         if not self.operator.running or (self.learned.on_kopf and self._failed_lately()):
             return False
-        enough = self.learned.looks_again if self.thorough else FIRST_LOOK_SECONDS
-        return self.operator.silent_for() > max(enough, 3 * self.learned.quiet)
+        learned = self.learned
+        enough = learned.looks_again if self.thorough or learned.clock > FIRST_LOOK_SECONDS else FIRST_LOOK_SECONDS
+        if self.thorough and learned.clock_watch is not None and learned.clock_watch.undecided:
+            enough = max(enough, WAITED_FOR)
+        hopeless = self.operator.silent_for() > max(enough, 3 * self.learned.quiet)
+        self.gave_up = self.gave_up or (hopeless and not self.thorough)
+        return hopeless
 
     def _failed_lately(self) -> bool:
         recorder = self.operator.recorder

@@ -41,6 +41,8 @@ class Outcome:
     answer: str = ""
     #: How bad the failure is, where it isn't as bad as the attack's others.
     severity: str = ""
+    #: Whether the wait for it ended before the operator's next look by the clock, if it has a clock.
+    gave_up: bool = False
 
 
 Cases = Callable[[AttackContext], list[Args]]

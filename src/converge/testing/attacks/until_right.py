@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
 from converge.testing.verdicts.failure import Failure
@@ -27,8 +28,14 @@ def wait_until_right(right: Callable[[], bool], *, within: float) -> bool:
 
 def fail_unless_right(wrong: Callable[[], str], *, within: float, when: str, hint: str, expected: str = "") -> None:
     """Wait until `wrong()` has nothing to say, or fail the check with what it says."""
-    patience = within * deadlines.deadline_factor
+    patience, began = within * deadlines.deadline_factor, time.monotonic()
     if not wait_until_right(lambda: not wrong(), within=patience) and (problem := wrong()):
+        waited = time.monotonic() - began
+        given_up = f"we stopped waiting after {waited:.0f} s: the operator had fallen silent"
         raise Failure(
-            when=when, expected=expected or f"within {within:g} s all is as the spec says", got=problem, hint=hint
+            when=when,
+            expected=expected or f"within {within:g} s all is as the spec says",
+            got=problem,
+            seen=[given_up] if waited < within - 1 else (),
+            hint=hint,
         )
