@@ -53,6 +53,7 @@ def test_a_path_through_the_specs_is_found(session, tmp_path):
 
 def test_the_right_answer_has_no_findings(session, tmp_path):
     quick = ["deletion", "killed-after", "walks", "child-deleted", "old-cache", "child-edited", "watches"]
+    quick += ["edited-meanwhile"]
     report = session(settings_for(tmp_path, RIGHT)).run(quick)
     assert not report.findings
     assert not left_out(report)
@@ -206,6 +207,29 @@ def test_a_second_process_that_makes_a_child_again_is_a_note(session, tmp_path):
     assert not report.failed
 
 
+LOSES_EDITS = """
+    metadata, image = webapp["metadata"], webapp["spec"]["image"]
+    name, namespace = metadata["name"], metadata["namespace"]
+    owner = {"apiVersion": WEBAPP[0], "kind": WEBAPP[1], "name": name, "uid": metadata["uid"]}
+    of = {"name": name, "namespace": namespace, "ownerReferences": [owner]}
+    self.client.apply({"apiVersion": "v1", "kind": "ConfigMap", "metadata": of, "data": {"image": image}}, "small")
+    if metadata.get("annotations", {}).get("small/image") != image:
+        now = self.client.get(*WEBAPP, name, namespace)
+        kept = {"name": name, "namespace": namespace, "resourceVersion": now["metadata"]["resourceVersion"]}
+        kept["annotations"] = {"small/image": image}
+        self.client.replace({**webapp, "metadata": kept})
+    """
+
+
+def test_an_edit_that_an_old_copy_overwrites_is_found(session, tmp_path):
+    report = session(operator(tmp_path, LOSES_EDITS)).run(["edited-meanwhile", "at-rest"])
+    lost = found(report)["edited-meanwhile"]
+    assert "as its user left it" in lost.got
+    assert "write number 1" in lost.when
+    notes = [each for each in report.findings if each.attack == "at-rest"]
+    assert [each.severity for each in notes] == ["note"], "an apply that changes nothing"
+
+
 def test_an_operator_that_looks_by_the_clock_may_take_as_long(session, tmp_path):
     """A timer heals the children: between two looks its silence doesn't mean that it has given up."""
     settings = operator(
@@ -280,8 +304,9 @@ def test_an_operator_that_can_not_run_twice_on_a_machine_is_run_alone(session, t
 
 
 def test_an_operator_that_never_touches_the_sample_is_one_sentence(session, tmp_path):
-    with pytest.raises(AuditError, match="never touches the sample"):
-        session(operator(tmp_path, "pass")).run()
+    """And what it printed: an error of its own may be why."""
+    with pytest.raises(AuditError, match=r"never touches the sample(?s:.*)KeyError: 'nothing'"):
+        session(operator(tmp_path, "webapp['nothing']")).run()
 
 
 def test_a_command_that_dies_is_one_sentence(session, tmp_path):

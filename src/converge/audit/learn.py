@@ -221,7 +221,7 @@ def _first_run(
         raise AuditError(
             f"The operator never touches the sample: it was started, {app} was there, and no request was about it "
             f"before it fell silent. Does it watch this namespace? `{{namespace}}` in the command or in [environment] "
-            f"is its name."
+            f"is its name.{_lines(operator.printed())}"
         )
     learned.requests = recorder.requests
     learned.on_kopf = "kopf" in "".join(each.user_agent for each in learned.requests) or any(
@@ -314,9 +314,12 @@ def _pause(writes: list[RecordedRequest], happened: list[float]) -> float:
     return min(max([QUIET * 2, *(gap * 1.5 for gap in gaps)]), LONGEST_QUIET)
 
 
+def _lines(said: list[str]) -> str:
+    return "".join(f"\n{each}" for each in said)
+
+
 def _dead(verdict: Verdict) -> AuditError:
-    said = "".join(f"\n{each}" for each in verdict.seen)
     return AuditError(
         f"The command dies or never asks for its objects: {verdict.message or verdict}. Its credentials are in "
-        f"$KUBECONFIG; where it wants those of a Pod, set `in_cluster = true` in audit.toml.{said}"
+        f"$KUBECONFIG; where it wants those of a Pod, set `in_cluster = true` in audit.toml.{_lines(verdict.seen)}"
     )

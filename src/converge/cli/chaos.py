@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 #: What not every lab promises, and the attacks that ask for it. The others are fair to all.
 PROMISES: Mapping[str, tuple[str, tuple[str, ...]]] = {
-    "follows": ("follows changes of the spec", ("walks", "two-steps", "while-down", "old-spec")),
+    "follows": ("follows changes of the spec", ("walks", "two-steps", "edited-meanwhile", "while-down", "old-spec")),
     "rests": ("writes nothing when there is nothing to do", ("at-rest", "left-alone")),
     "heals": ("undoes what others do to its children", ("child-deleted", "child-edited")),
     "spares": ("leaves alone what others have added", ("foreign-fields",)),

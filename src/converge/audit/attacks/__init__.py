@@ -19,6 +19,7 @@ ORDER = (
     "walks",
     "left-alone",
     "child-deleted",
+    "edited-meanwhile",
     "old-spec",
     "every-request",
     "two-steps",

@@ -28,14 +28,22 @@ def _at_rest(target: AuditTarget, context: AttackContext, cases: Sequence[Args])
                 attacks.no_writes_after_touch(operator, app, hint=HINT)
             yield Outcome(args)
         except Failure as failure:
-            # Once per start, and the server throws it away: that's worth a note.
-            yield Outcome(args, failure, severity=NOTE if restarted and _futile(failure.got) else "")
+            # Once per start, and the server throws it away: that's worth a note. So is server-side apply, which is
+            # made for saying the same again.
+            only_said = restarted or _applies(failure.got)
+            yield Outcome(args, failure, severity=NOTE if only_said and _futile(failure.got) else "")
 
 
 def _futile(got: str) -> bool:
     """Whether no write of these changed anything."""
     found = re.match(r"(\d+) writes?, (\d+) of which changed nothing", got)
     return bool(found) and found[1] == found[2] if found else False
+
+
+def _applies(got: str) -> bool:
+    """Whether all of these writes that are shown apply something."""
+    shown = [line for line in got.splitlines()[1:] if line != "…"]
+    return bool(shown) and all(line.startswith("APPLY ") for line in shown)
 
 
 def _left_alone(target: AuditTarget, context: AttackContext, cases: Sequence[Args]) -> Iterator[Outcome]:
@@ -45,7 +53,8 @@ def _left_alone(target: AuditTarget, context: AttackContext, cases: Sequence[Arg
             mark = target.operator.recorder.mark()
             attacks.no_writes_left_alone(target.operator, app, seconds=LEFT_ALONE, hint=HINT)
         except Failure as failure:
-            yield Outcome(args, failure)
+            said = _futile(failure.got) and _applies(failure.got)
+            yield Outcome(args, failure, severity=NOTE if said else "")
             continue
         yield Outcome(args)
         if polled := _polled(target, mark):

@@ -16,11 +16,14 @@ from converge.audit.attacks.base import (
     Outcome,
     as_args,
     few_edits,
+    named,
     one_by_one,
     refused,
     reports_problem,
 )
+from converge.audit.attacks.crashes import MOST_WRITES
 from converge.audit.target import AuditTarget
+from converge.recorder import writes
 from converge.testing import attacks
 from converge.testing.attacks.every_request import concerns
 from converge.testing.attacks.until_right import wait_until_right
@@ -250,6 +253,40 @@ def _while_down(target: AuditTarget, context: AttackContext, args: Args) -> str:
     return ""
 
 
+# While it writes.
+
+
+def _write_cases(context: AttackContext) -> list[Args]:
+    """Each write that an object needs, with one of the edits that leave all its fields there."""
+    kept = [each for each in context.edits if not each.removes]
+    writes = context.learned.writes[:MOST_WRITES] if kept else []
+    return [{"write": number, "request": named(each), **as_args(kept[0])} for number, each in enumerate(writes, 1)]
+
+
+def _edited_meanwhile(target: AuditTarget, context: AttackContext, args: Args) -> str:
+    operator, name = target.started(), target.testbed.namespace.new_name()
+    fresh = target.make(**copy.deepcopy(args["patch"]))
+    operator.settle(within=target.learned.patience)
+    if not _carried_out(target, fresh):
+        return REFUSED
+    edited = target.learned.look(fresh)
+
+    def edit(app: CustomResource) -> None:
+        target.expect(app, edited)
+        target.edit(app, args["patch"])
+
+    struck = attacks.edit_at_write(
+        operator,
+        args["write"],
+        make=lambda: target.make(name),
+        edit=edit,
+        wrong=target.wrong,
+        match=writes(where=lambda request: concerns(request, name) and not operator.ignored(request)),
+        within=target.learned.patience,
+    )
+    return "" if struck else "this time it needed fewer writes"
+
+
 ATTACKS = (
     Attack(
         WALKS,
@@ -267,6 +304,15 @@ ATTACKS = (
         _pair_cases,
         _two_steps,
         batch=AT_ONCE // 3,
+        edits=True,
+        keeps=True,
+    ),
+    Attack(
+        "edited-meanwhile",
+        "the spec is edited during each of its writes",
+        ERROR,
+        _write_cases,
+        one_by_one(_edited_meanwhile),
         edits=True,
         keeps=True,
     ),

@@ -19,6 +19,7 @@ from converge.testing.attacks.concurrent_writers import (
 from converge.testing.attacks.crashes import crash_after_every_write, crash_at_write, crash_before_every_write
 from converge.testing.attacks.downtime import changes_while_down
 from converge.testing.attacks.drift import foreign_fields_survive, heals_deletion, heals_drift
+from converge.testing.attacks.edit_meanwhile import edit_at_write
 from converge.testing.attacks.every_request import fault_at_every_request
 from converge.testing.attacks.isolation import deletion_leaves_nothing, two_objects_are_independent
 from converge.testing.attacks.late_children import late_children_are_not_doubled
@@ -46,6 +47,7 @@ __all__ = [
     "crash_at_write",
     "crash_before_every_write",
     "deletion_leaves_nothing",
+    "edit_at_write",
     "fault_at_every_request",
     "foreign_fields_survive",
     "heals_deletion",
