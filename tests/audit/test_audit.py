@@ -9,6 +9,7 @@ import time
 import pytest
 import yaml
 
+from converge.audit.attacks.walks import CLAIMS_STAY
 from converge.audit.settings import AuditError
 from converge.operators.webapp import WEBAPP
 from converge.runtime import ApiError
@@ -148,6 +149,34 @@ FORGETFUL = """
         except AlreadyExists:
             self.client.patch("v1", "ConfigMap", name, metadata["namespace"], body)
     """
+
+
+def test_pods_that_no_node_takes_and_claims_that_stay_are_no_findings(session, tmp_path):
+    """A rollout that never ends isn't an operator that never rests. And a claim may be kept on purpose: it has data."""
+    settings = operator(
+        tmp_path,
+        """
+        metadata, spec = webapp["metadata"], webapp["spec"]
+        name, namespace, labels = metadata["name"], metadata["namespace"], {"app": metadata["name"]}
+        owner = {"apiVersion": WEBAPP[0], "kind": WEBAPP[1], "name": name, "uid": metadata["uid"]}
+        of = {"name": name, "namespace": namespace, "ownerReferences": [owner]}
+        pod = {"containers": [{"name": "web", "image": "nginx"}], "nodeSelector": {"nowhere": "yes"}}
+        template = {"metadata": {"labels": labels}, "spec": pod}
+        web = {"selector": {"matchLabels": labels}, "template": template}
+        wanted = [{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": of, "spec": web}]
+        if "sidecar" in spec:
+            claim = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+            wanted.append({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": of, "spec": claim})
+        for each in wanted:
+            with suppress(AlreadyExists):
+                self.client.create(each)
+        """,
+    )
+    settings.sample.write_text(settings.sample.read_text().replace("port: 8080", "sidecar: logger"))
+    report = session(settings).run(["walks"])
+    assert not report.learned.restless
+    assert not report.findings
+    assert ("walks/sidecar-removed", CLAIMS_STAY) in report.rows[0].answers
 
 
 def test_what_an_operator_that_begins_late_forgets_is_found(session, tmp_path):

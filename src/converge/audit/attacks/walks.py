@@ -35,6 +35,7 @@ WALKS = "walks"
 FOLLOWED = "followed"
 NO_DIFFERENCE = "it makes no difference to the children"
 REFUSED = "the operator refuses it: a new object with it isn't carried out"
+CLAIMS_STAY = "a claim that it no longer asks for stays, and so does the data"
 LATE = "time was up before it was compared"
 AT_ONCE = 24  # objects side by side
 ALL_AT_REST_WITHIN = 60.0  # seconds in which all of them come to rest
@@ -95,6 +96,8 @@ def _compared(
     if not _comes_to(target, walked, fresh):
         if _refuses(target, walked, fresh):
             return Outcome(args, answer="the operator refuses it, and says so")
+        if _only_claims_stay(_apart(target, walked, fresh)):
+            return Outcome(args, answer=CLAIMS_STAY)
         return Outcome(
             args,
             Failure(
@@ -105,6 +108,8 @@ def _compared(
             ),
         )
     if not wait_until_right(lambda: not target.differences(back), within=learned.patience / 2):
+        if _only_claims_stay(target.differences(back)):
+            return Outcome(args, answer=CLAIMS_STAY)
         if reports_problem(target, back, fresh):
             return Outcome(args, answer=f"{FOLLOWED}, but the operator refuses the way back, and says so")
         return Outcome(
@@ -118,6 +123,11 @@ def _compared(
         )
     matters = bool(mask.differences(_children(learned.look(fresh)), _children(learned.clean)))
     return Outcome(args, answer=FOLLOWED if matters else NO_DIFFERENCE)
+
+
+def _only_claims_stay(differences: Sequence[Difference]) -> bool:
+    """Whether nothing is wrong but that claims stay which the spec no longer asks for: they may hold someone's data."""
+    return all(each.path.startswith("PersistentVolumeClaim/") and each.want == "not there" for each in differences)
 
 
 def _apart(target: AuditTarget, one: CustomResource, other: CustomResource) -> list[Difference]:

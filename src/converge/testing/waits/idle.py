@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from converge.testing.verdicts.evidence import counted
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 QUIET = 0.3  # seconds without a write and without a change of a rollout
 STOPPED = 2.0  # seconds after which nobody would say that it keeps writing
 NO_MORE_WRITES = "no more writes, once the objects are as they should be"
+UNSCHEDULABLE_FOR = timedelta(seconds=5)  # a claim that is about to be bound takes less
 POLLS_AT_REST = 2  # lists of a poller after its last write
 
 
@@ -157,6 +159,11 @@ def rolled_out(workload: dict[str, Any]) -> bool:
 
 
 def cannot_start(pod: dict[str, Any]) -> bool:
+    """Whether it's stuck: its image can't be had, it crashes, or no node takes it, and that not only for a moment."""
+    for each in pod.get("status", {}).get("conditions", []):
+        if each["type"] == "PodScheduled" and each["status"] == "False" and each.get("reason") == "Unschedulable":
+            since = datetime.fromisoformat(each["lastTransitionTime"])
+            return datetime.now(UTC) - since > UNSCHEDULABLE_FOR
     waiting = [each.get("state", {}).get("waiting", {}) for each in pod.get("status", {}).get("containerStatuses", [])]
     return any(each.get("reason") in ("ErrImagePull", "ImagePullBackOff", "CrashLoopBackOff") for each in waiting)
 
