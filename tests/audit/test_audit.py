@@ -213,6 +213,29 @@ def test_a_child_without_an_owner_that_stays_is_found(session, tmp_path):
     assert "PersistentVolumeClaim" not in stays[0]
 
 
+def test_a_finalizer_that_stays_because_a_child_is_gone_is_found(session, tmp_path):
+    settings = operator(
+        tmp_path,
+        """
+        metadata = webapp["metadata"]
+        name, namespace = metadata["name"], metadata["namespace"]
+        if "deletionTimestamp" in metadata:
+            self.client.delete("v1", "ConfigMap", name, namespace)
+            self.client.patch(*WEBAPP, name, namespace, {"metadata": {"finalizers": None}})
+            return
+        with suppress(AlreadyExists):
+            of = {"name": name, "namespace": namespace}
+            self.client.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": of})
+        if not metadata.get("finalizers"):
+            held = {"metadata": {"finalizers": ["small.example/map"]}}
+            self.client.patch(*WEBAPP, name, namespace, held)
+        """,
+    )
+    (finding,) = [each for each in session(settings).run(["deletion"]).findings if each.counts]
+    assert finding.id == "deletion/children-first"
+    assert "and all of its children were deleted while the operator was down" in finding.when
+
+
 def test_a_second_process_that_makes_a_child_again_is_a_note(session, tmp_path):
     """Names that the server makes up, and no leader election: two processes make two children."""
     settings = operator(

@@ -6,6 +6,7 @@ from how the runs differ.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
@@ -82,7 +83,7 @@ class Learned:
         """It was seen to look around by the clock, with such pauses: it may take that long to find what was done."""
         self.clock = max(self.clock, seconds)
         if not self.patience_is_given:
-            self.looks_again = max(self.looks_again, self.clock * LOOKS_MISSED)
+            self.looks_again = max(self.looks_again, math.ceil(self.clock * LOOKS_MISSED))
             self.patience = max(self.patience, self.looks_again)
 
     def look(self, app: CustomResource) -> snapshot.Snapshot:

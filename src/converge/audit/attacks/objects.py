@@ -35,6 +35,7 @@ def _deletion(target: AuditTarget, context: AttackContext, args: Args) -> None:
         children=target.children,
         propagation="Foreground" if args["how"] == "foreground" else None,
         while_down=args["how"] == "while-down",
+        children_first=args["how"] == "children-first",
         belongs=goes_with,
         within=target.learned.patience,
     )
@@ -78,7 +79,7 @@ ATTACKS = (
         "deletion",
         "the object is deleted",
         ERROR,
-        always({"how": "background"}, {"how": "foreground"}, {"how": "while-down"}),
+        always({"how": "background"}, {"how": "foreground"}, {"how": "while-down"}, {"how": "children-first"}),
         one_by_one(_deletion),
     ),
     Attack("two-objects", "two objects, and one is deleted", ERROR, always({}), one_by_one(_two_objects)),

@@ -17,6 +17,8 @@ HINT_LEFTOVERS = (
     "An ownerReference with controller: true lets the garbage collector do this; the rest needs a finalizer."
 )
 
+HINT_GONE = "What you want to clean up may be gone already: a 404 means that it's done, and the finalizer can go."
+
 
 def two_objects_are_independent(
     operator: Operator,
@@ -66,19 +68,27 @@ def deletion_leaves_nothing(
     children: Sequence[str],
     propagation: str | None = None,
     while_down: bool = False,
+    children_first: bool = False,
     belongs: Callable[[Mapping[str, Any], CustomResource], bool] | None = None,
     within: float = 15,
     hint: str = "",
 ) -> None:
     """Delete the object and wait until it and all of its children are gone, and stay gone.
 
-    With `while_down` the operator isn't running when it's deleted, and is started afterwards. `belongs` says which
-    objects have to go; by default those that it owns and those of its name.
+    With `while_down` the operator isn't running when it's deleted, and is started afterwards; with `children_first`
+    someone has deleted the children before that. `belongs` says which objects have to go; by default those that it
+    owns and those of its name.
     """
     belongs = belongs or _owned_or_of_its_name
     operator.settle()
+    while_down = while_down or children_first
     if while_down:
         operator.stop()
+    if children_first:
+        for kind in children:
+            for each in app.namespace.list(kind):
+                if belongs(each, app):
+                    app.namespace.delete(kind, each["metadata"]["name"])
     app.delete(propagation)
     if while_down:
         operator.start()
@@ -91,6 +101,8 @@ def deletion_leaves_nothing(
 
     how = f" in the {propagation.lower()}" if propagation else ""
     when = f"{app} was deleted{how}" + (" while the operator was down, which was then started" if while_down else "")
+    if children_first:
+        when, hint = when.replace("was deleted", "and all of its children were deleted", 1), hint or HINT_GONE
     if not wait_until_right(lambda: not left(), within=within):
         raise Failure(
             when=when,
