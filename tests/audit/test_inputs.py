@@ -75,6 +75,15 @@ def test_a_number_that_may_be_zero_becomes_zero():
     assert "port to 0" not in found
 
 
+def test_words_and_tags_of_images_are_edited_also_where_the_schema_says_nothing_of_them():
+    spec = {"app": {"message": "hello", "imageTag": "0.1.4", "tag": "blue", "owner": "alice", "title": "shop"}}
+    found = {each.path: each.patch["app"] for each in candidates(spec, {"required": ["app"]}, 9, 1, {"shop"})}
+    assert found["app.message"] == {"message": "hello (edited)"}
+    assert found["app.imageTag"] == {"imageTag": "0.1.4-audit"}
+    assert set(found) == {"app.message", "app.imageTag", "app.title"}
+    assert found["app.title"] == {"title": "shop-other"}
+
+
 def test_a_field_with_the_samples_name_gets_another_name():
     found = candidates(
         {"deploymentName": "shop", "image": "shop"}, {"required": ["deploymentName", "image"]}, 9, 1, {"shop"}
@@ -84,8 +93,8 @@ def test_a_field_with_the_samples_name_gets_another_name():
 
 def test_a_field_with_a_childs_name_gets_another_name():
     """What is left of the child with the old name is what operators forget."""
-    spec = {"configName": "shop-text", "title": "shop-title"}
-    found = candidates(spec, {"required": ["configName", "title"]}, 9, 1, {"shop", "shop-text"})
+    spec = {"configName": "shop-text", "host": "shop-host"}
+    found = candidates(spec, {"required": ["configName", "host"]}, 9, 1, {"shop", "shop-text"})
     assert [each.patch for each in found] == [{"configName": "shop-text-other"}]
 
 

@@ -14,6 +14,9 @@ Spec = dict[str, Any]
 DEEPEST = 4
 QUANTITY = re.compile(r"(\d+)(m|Ki|Mi|Gi|Ti|k|M|G)")
 IMAGE = re.compile(r"[\w./-]+:[\w.-]+")
+TAG = re.compile(r"tag|.*Tag")
+VERSION = re.compile(r"v?\d+(\.\d+)*")
+TEXT = re.compile(r"message|text|title|description|comment|displayName")  # fields in which any words will do
 MAPS = ("labels", "annotations", "podLabels", "podAnnotations", "additionalLabels", "additionalAnnotations")
 KEY = "audit.example"
 # Fields with which Pods wouldn't be scheduled here, or the operator would go to sleep as asked.
@@ -60,7 +63,7 @@ def _of(
         here, known = (*path, field), properties.get(field, {})
         if field in spec:
             value = spec[field]
-            for new in _others(field, value, known):
+            for new in _others(field, value, known, names):
                 yield _edit(here, new, value)
             if isinstance(value, int) and not isinstance(value, bool) and value and known.get("minimum") == 0:
                 yield _edit(here, 0, value, " to 0")  # a number that was given, and that many an `or` takes for none
@@ -88,7 +91,7 @@ def _nested(path: tuple[str, ...], value: Any) -> Spec:
     return dict(value)
 
 
-def _others(field: str, value: Any, schema: Mapping[str, Any]) -> Iterator[Any]:
+def _others(field: str, value: Any, schema: Mapping[str, Any], names: Collection[str]) -> Iterator[Any]:
     """Another value for a field that the sample has."""
     if isinstance(value, bool):
         yield not value
@@ -104,8 +107,10 @@ def _others(field: str, value: Any, schema: Mapping[str, Any]) -> Iterator[Any]:
             yield from [each for each in schema["enum"] if each != value][:1]
         elif quantity := QUANTITY.fullmatch(value):
             yield f"{int(quantity[1]) * 2}{quantity[2]}"
-        elif "image" in field.lower() and IMAGE.fullmatch(value):
+        elif ("image" in field.lower() and IMAGE.fullmatch(value)) or (TAG.fullmatch(field) and VERSION.match(value)):
             yield f"{value}-audit"
+        elif TEXT.fullmatch(field) and value not in names:
+            yield f"{value} (edited)"
     elif isinstance(value, dict) and field in MAPS:
         yield {**value, KEY: "added"}
 
