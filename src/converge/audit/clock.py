@@ -51,7 +51,7 @@ class Clock:
         recorder, mark = operator.recorder, operator.recorder.mark()
         while not self._enough.wait(1.0) and time.monotonic() - self._began < WATCHED:
             asked = [each for each in recorder.since(mark).requests if not operator.ignored(each)]
-            events = [each.time for each in recorder.events]
+            events = [each.time for each in recorder.events if each.namespace == operator.namespace.name]
             self.learned.looks_every(longest_pause(asked, events, mark, recorder.mark()))
         operator.crash()
 
