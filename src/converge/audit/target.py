@@ -21,6 +21,7 @@ from converge.testing.verdicts.values import Difference
 from converge.testing.waits.waiting import eventually
 
 FIRST_LOOK_SECONDS = 6.0  # without a sign of life, a first look at a case ends; the second look takes longer
+SOON_SECONDS = 12.0
 
 
 class AuditTarget:
@@ -51,7 +52,8 @@ class AuditTarget:
         if not self.operator.running or (self.learned.on_kopf and self._failed_lately()):
             return False
         learned = self.learned
-        enough = learned.looks_again if self.thorough or learned.clock > FIRST_LOOK_SECONDS else FIRST_LOOK_SECONDS
+        soon = FIRST_LOOK_SECONDS < learned.clock <= SOON_SECONDS  # one that looks later is left to the second look
+        enough = learned.looks_again if self.thorough or soon else FIRST_LOOK_SECONDS
         if self.thorough and learned.clock_watch is not None and learned.clock_watch.undecided:
             enough = max(enough, WAITED_FOR)
         hopeless = self.operator.silent_for() > max(enough, 3 * self.learned.quiet)

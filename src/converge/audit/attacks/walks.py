@@ -285,16 +285,25 @@ def _edited_meanwhile(target: AuditTarget, context: AttackContext, args: Args) -
         target.expect(app, edited)
         target.edit(app, args["patch"])
 
-    struck = attacks.edit_at_write(
-        operator,
-        args["write"],
-        make=lambda: target.make(name),
-        edit=edit,
-        wrong=target.wrong,
-        match=writes(where=lambda request: concerns(request, name) and not operator.ignored(request)),
-        within=target.learned.patience,
-    )
-    return "" if struck else "this time it needed fewer writes"
+    def struck() -> bool:
+        return attacks.edit_at_write(
+            operator,
+            args["write"],
+            make=lambda: target.make(name),
+            edit=edit,
+            wrong=target.wrong,
+            match=writes(where=lambda request: concerns(request, name) and not operator.ignored(request)),
+            within=target.learned.patience,
+        )
+
+    try:
+        return "" if struck() else "this time it needed fewer writes"
+    except Failure:
+        at_rest = target.running()
+        target.edit(at_rest, args["patch"])
+        if _comes_to(target, at_rest, fresh):
+            raise
+    return "an edit at rest isn't carried out either, as `walks` reports"
 
 
 ATTACKS = (
