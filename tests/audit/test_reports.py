@@ -137,7 +137,7 @@ def test_a_case_that_needs_an_answer_from_a_pod_is_no_finding(tmp_path):
     true, untold = (Finding(each, "walks", "error", "when", "expected", "got") for each in ("walks/a", "walks/b"))
     untold.replay = str(replay)
     row = Row(ATTACKS[0], 2, findings=[true, untold])
-    retract(untold, row)
+    retract(untold, row, ASKS_INSIDE)
     assert row.findings == [true]
     assert row.answers == [("walks/b", ASKS_INSIDE)]
     assert not replay.exists()
