@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from converge.audit import drifts
 from converge.audit.snapshot import Mask, comes_to_an_end, random_kinds, shape
 from converge.testing.attacks.compare import belongs
 from converge.testing.objects.custom_resource import CustomResource
@@ -128,6 +129,15 @@ def test_when_pods_were_restarted_is_no_difference():
     assert not Mask().differences(template(restartedAt="2026-11-18T11:53:39Z"), template())
     assert not Mask().differences(template(restartedAt="2026-11-18T11:53:39.5+01:00", a="b"), template(a="b"))
     assert Mask().differences(template(checksum="2026"), template())
+
+
+def test_a_job_of_someone_else_has_a_selector_of_its_own():
+    """The server refuses one with another Job's uid."""
+    labels = {"app": "shop", "controller-uid": "u-2", "batch.kubernetes.io/job-name": "shop-run"}
+    spec = {"selector": {"matchLabels": {"controller-uid": "u-2"}}, "template": {"metadata": {"labels": labels}}}
+    made = drifts.stranger(child("Job", "shop-run", spec=spec), "shop", "amber")
+    assert made["metadata"] == {"name": "amber-run"}
+    assert made["spec"] == {"template": {"metadata": {"labels": {"app": "amber"}}}}
 
 
 def test_to_say_zero_is_to_say_nothing():
