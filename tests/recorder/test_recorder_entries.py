@@ -328,6 +328,42 @@ def test_a_url_is_read_in_the_words_of_kubernetes(line: str, verb: str, thing: t
     assert route.writes == (verb in ("update", "patch", "deletecollection"))
 
 
+@pytest.mark.parametrize(
+    ("options", "query", "writes"),
+    [
+        (None, "", True),
+        (None, "?dryRun=All", False),
+        ({"kind": "DeleteOptions"}, "?dryRun=All", True),
+        ({"dryRun": []}, "?dryRun=All", True),
+        ((), "?dryRun=All", True),  # a body that we can't read
+        ({"dryRun": ["All"]}, "", False),
+    ],
+)
+def test_a_deletion_with_a_body_is_a_try_only_if_the_body_says_so(options: object, query: str, writes: bool) -> None:
+    assert read_route("DELETE", f"/api/v1/namespaces/a/configmaps/b{query}", "", options).writes == writes
+
+
+def test_a_deletion_that_only_looks_like_a_try_is_a_write(
+    recorder: Recorder, operator: Operator, outsider: Outsider
+) -> None:
+    outsider.create("cm-tried")
+    options = {"kind": "DeleteOptions", "apiVersion": "v1"}
+    operator.ask("DELETE", f"{operator.configmaps}/cm-tried?dryRun=All", options)
+    assert operator.get("cm-tried")[0] == 404
+    assert [each.verb for each in recorder.writes(name="cm-tried")] == ["delete"]
+
+
+def test_a_target_that_names_a_server_is_read_as_well(
+    recorder: Recorder, operator: Operator, outsider: Outsider
+) -> None:
+    outsider.create("cm-named")
+    for server in ("http://registry.example", "HTTPS://registry.example:443", "ftp://a@b"):
+        assert operator.ask("DELETE", f"{server}{operator.configmaps}/cm-named")[0] in (200, 404)
+    assert [(each.verb, each.name) for each in recorder.writes()] == [("delete", "cm-named")] * 3
+    assert operator.ask("GET", "http://registry.example?x")[0] in (200, 403)
+    assert recorder.requests[-1].path == "/?x"
+
+
 def test_a_kind_and_its_plural_mean_the_same() -> None:
     kinds = ("Deployment", "Ingress", "NetworkPolicy", "Endpoints", "deployments", "WebApp")
     assert [plural(kind) for kind in kinds] == [

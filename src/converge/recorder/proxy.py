@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from converge.recorder.allowance import Allowance
-from converge.recorder.bodies import metadata_of, parse
+from converge.recorder.bodies import metadata_of, parse, parse_json
 from converge.recorder.entries import BODY_CAP, FaultRecord, RecordedRequest
 from converge.recorder.exchange import Exchange, OperatorGoneError
 from converge.recorder.faults.base import Fault
@@ -90,7 +90,8 @@ class Proxy:
             self.unblock_others(exchange)
 
     def _begin(self, message: Message) -> RecordedRequest:
-        route = read_route(message.method, message.target, message.header(b"content-type"))
+        options = (parse_json(message.body) or ()) if message.method == "DELETE" and message.body else None
+        route = read_route(message.method, message.target, message.header(b"content-type"), options)
         if route.writes:
             self._writes += 1
         record = RecordedRequest(

@@ -37,8 +37,12 @@ class Route:
         return f"{root}{within}/{self.resource}"
 
 
-def read_route(method: str, target: str, content_type: str = "") -> Route:
-    """The route of a request line; paths that name no resource (discovery, health) have an empty ``resource``."""
+def read_route(method: str, target: str, content_type: str = "", options: object = None) -> Route:
+    """The route of a request line; paths that name no resource (discovery, health) have an empty ``resource``.
+
+    ``options`` is what the body of a DELETE says. With a body, the API server reads its options there, and ``dryRun``
+    of the query means nothing.
+    """
     path, _, query_string = target.partition("?")
     query = parse_qs(query_string, keep_blank_values=True)
     segments = [unquote(segment) for segment in path.split("/") if segment]
@@ -64,7 +68,8 @@ def read_route(method: str, target: str, content_type: str = "") -> Route:
         namespace = name
 
     verb = _verb(method, named=bool(name), watching=watching, content_type=content_type)
-    writes = verb in WRITE_VERBS and "dryRun" not in query and group not in _QUESTION_GROUPS
+    dry_run = "dryRun" in query if options is None else isinstance(options, dict) and bool(options.get("dryRun"))
+    writes = verb in WRITE_VERBS and not dry_run and group not in _QUESTION_GROUPS
     streams = subresource == "proxy" or (subresource == "log" and _is_true(query, "follow"))
     return Route(verb, group, version, resource, subresource, namespace, name, writes, streams)
 

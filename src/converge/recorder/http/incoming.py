@@ -4,6 +4,7 @@ Nothing that a client sends, or doesn't read, takes more than some megabytes: a 
 """
 
 import asyncio
+import re
 import socket
 import struct
 from collections import deque
@@ -29,6 +30,7 @@ _TOO_LARGE = (
     b"HTTP/1.1 413 Request Entity Too Large\r\nContent-Type: application/json\r\nContent-Length: %d\r\n"
     b"Connection: close\r\n\r\n%b" % (len(_TOO_LARGE_STATUS), _TOO_LARGE_STATUS)
 )
+_SERVER_IN_TARGET = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/?#]*")
 _RESET_ON_CLOSE = struct.pack("ii", 1, 0)
 
 Handler = Callable[[Message, "Incoming"], Awaitable[None]]
@@ -152,6 +154,11 @@ class Incoming(asyncio.Protocol):
     def on_headers_complete(self) -> None:
         message = self._message
         message.method = self._parser.get_method().decode()
+        # A target may name the server as well, as for a proxy: the API server takes it, and so it has to be read.
+        if server := _SERVER_IN_TARGET.match(message.target):
+            message.target = message.target[server.end() :]
+            if not message.target.startswith("/"):
+                message.target = f"/{message.target}"
         message.keep_alive = self._parser.should_keep_alive()
         message.chunked_answers = self._parser.get_http_version() != "1.0"
         protocol = message.header(b"upgrade")
