@@ -56,6 +56,18 @@ def test_an_answer_that_hides_the_size_counts_as_the_largest(
     assert [operator.ask("PATCH", path, body, METADATA_ONLY)[0] for _ in range(2)] == [200, 403]
 
 
+def test_its_limits_and_the_ways_out_are_refused_whatever_its_rights(
+    recorder: Recorder, operator: Operator, identity: Identity
+) -> None:
+    recorder.allow(writes=1000, size=1 << 20)
+    here = f"/api/v1/namespaces/{identity.namespace}"
+    asked = ("DELETE", "resourcequotas/pods"), ("GET", "services/a/proxy/b"), ("POST", "pods/a/exec")
+    for method, path in asked:
+        status, answer = operator.ask(method, f"{here}/{path}")
+        assert status == 403
+        assert "exceeded quota: an operator that is graded may not use" in answer["message"]
+
+
 def test_without_an_allowance_nothing_is_counted(recorder: Recorder, operator: Operator, identity: Identity) -> None:
     names = [f"cm-many-{number}" for number in range(20)]
     assert {operator.create(name)[0] for name in names} == {201}

@@ -1,12 +1,19 @@
 """What an operator that no one trusts may use up: of the cluster that it shares with others, and of our memory."""
 
 from converge.recorder.http.http1 import Message, Response
+from converge.recorder.routes import Route
 
 LARGEST_OBJECT = 1536 * 1024  # bytes; etcd refuses a larger one
 MOST_KEPT = 128 * 1024 * 1024  # bytes that a recording may have
 # Controllers write a large object again and again, with copies: 40 Deployments of 200 KB filled etcd with a gigabyte.
 LARGEST_WRITTEN = 32 * 1024  # bytes of one object; ours have 3 KB
 RECORD = 1024  # bytes of a recorded request or event without its texts
+
+
+# Ways out of its namespace that a right can open: the API server fetches what a Pod or a Service is said to be.
+WAYS_OUT = frozenset({"proxy", "exec", "attach", "portforward"})
+# What limits it, which an operator with every right in its namespace could lift.
+LIMITS = frozenset({"resourcequotas"})
 
 
 class Allowance:
@@ -27,8 +34,13 @@ class Allowance:
         self._kept -= RECORD + sum(map(len, texts))
         return self._kept > 0
 
-    def refusal(self, message: Message) -> str:
-        """Count a write before it's forwarded. Returns why it must not be, if it goes too far."""
+    def refusal(self, route: Route, message: Message) -> str:
+        """Count a write before it's forwarded. Returns why a request must not be, if it goes too far."""
+        if route.subresource in WAYS_OUT or (route.writes and route.resource in LIMITS):
+            what = "/".join(part for part in (route.resource, route.subresource) if part)
+            return f"exceeded quota: an operator that is graded may not use {what}"
+        if not route.writes:
+            return ""
         self._writes -= 1
         self._size -= len(message.body)
         if self._has_grown or len(message.body) > LARGEST_WRITTEN:

@@ -51,8 +51,8 @@ class Proxy:
             message.headers.append((b"Authorization", b"Bearer " + self.token.encode()))
         exchange = Exchange(self, message, client, self._begin(message))
         record = exchange.record
-        allowance = self.allowance if record.is_write else None
-        if allowance and (refusal := allowance.refusal(message)):
+        allowance = self.allowance
+        if allowance and (refusal := allowance.refusal(record.route, message)):
             record.note = refusal
             exchange.answer(403, status_body(record, 403, message=refusal))
             return
@@ -68,7 +68,7 @@ class Proxy:
                 await exchange.stream()
                 return
             answer = await exchange.forward()
-            if allowance:
+            if allowance and record.is_write:
                 allowance.stored(message, answer)
             for fault in hitting:
                 if await fault.after(exchange):
