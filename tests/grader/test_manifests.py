@@ -2,7 +2,8 @@
 
 import pytest
 
-from converge.grader.checks.manifests import hands_over, script_at, sleep_before_stop, starts_a_shell
+from converge.grader.checks.manifests import hands_over, objects_in, script_at, sleep_before_stop, starts_a_shell
+from converge.testing.objects.manifests import ManifestError
 
 SHELL = "#!/bin/sh\nset -eu\n"
 
@@ -59,3 +60,40 @@ def test_a_start_script_beside_the_dockerfile(tmp_path, last, shell):
 )
 def test_what_a_prestop_hook_sleeps(hook, seconds):
     assert sleep_before_stop({"lifecycle": {"preStop": hook}} if hook else {}) == seconds
+
+
+def multiplied(first, again, times):
+    """YAML of nine lines, of which each has the one before so many times."""
+    lines = (f"- &a{n + 1} {again % ', '.join([f'*a{n}'] * times)}\n" for n in range(9))
+    return f"- &a0 {first}\n{''.join(lines)}"
+
+
+NAMED = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}"
+
+
+def test_objects_are_read_as_the_api_server_gets_them():
+    listed = "{apiVersion: v1, kind: List, items: [" + NAMED + "}]}"
+    text = f"{NAMED}, data: null}}\n---\n---\n{listed}\n"
+    assert objects_in(text) == [{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}] * 2
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("a: [", "expected"),
+        ("7", "an object has apiVersion, kind and metadata.name"),
+        ("{apiVersion: v1, kind: [], metadata: {name: a}}", "an object has"),
+        ("{apiVersion: v1, kind: List, items: [7]}", "an object has"),
+        ("{apiVersion: v1, kind: ConfigMap, metadata: name}", "an object has"),
+        (f"{NAMED}, data: {{day: 2026-11-20}}}}", "date"),
+        (f"{NAMED}, data: {{day: 2026-99-99}}}}", "month"),
+        (f"{NAMED}, data: {{number: {'9' * 9000}}}}}", "digits"),
+        (f"{NAMED}, data: {'[' * 2000}", "nested too deeply"),
+        ("a: &a [*a]", "Circular"),
+        (multiplied("[x, x]", "[%s]", 8), "larger than 256 KB"),
+        (multiplied("{k: x, l: x}", "{<<: [%s]}", 40), "takes more than 1000 fields"),
+    ],
+)  # fmt: skip
+def test_a_manifest_that_breaks_the_grader_is_refused_with_a_sentence(text, says):
+    with pytest.raises(ManifestError, match=says):
+        objects_in(text)

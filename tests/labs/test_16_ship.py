@@ -4,17 +4,15 @@ The operator runs here as the account of the learner's own manifest, with the ri
 replica has a recorder of its own, so that the checks know which replica did what.
 """
 
+import http.client
 import json
 import re
 import shlex
 import sys
 import time
-import urllib.error
-import urllib.request
 from contextlib import suppress
 
 import pytest
-import yaml
 
 from converge.grader import check, eventually, expect, fail, never
 from converge.grader.checks.manifests import (
@@ -22,6 +20,7 @@ from converge.grader.checks.manifests import (
     hands_over,
     in_words,
     instructions,
+    objects_in,
     pod_of,
     rights_granted,
     rights_used,
@@ -38,7 +37,7 @@ from converge.recorder import Recorder, events, requests, writes
 from converge.runtime import ApiError
 from converge.testing.access import pod_env as pod
 from converge.testing.access.identity import token_of, wait_for_rights, write_kubeconfig
-from converge.testing.objects.manifests import of_kind
+from converge.testing.objects.manifests import ManifestError, of_kind
 from converge.testing.verdicts.failure import TookTooLong
 from converge.testing.waits.deadlines import scaled
 
@@ -52,28 +51,25 @@ MOST_OF_A_PAGE = 1 << 20  # bytes; a page without an end would fill the memory o
 
 
 @pytest.fixture
-def manifest(submission):
-    """The objects of the manifest, by kind."""
+def manifest(submission, namespace):
+    """The objects of the manifest."""
     path = submission.with_name("manifest.yaml")
     when = "manifest.yaml was read"
     try:
-        found = [each for each in yaml.safe_load_all(path.read_text()) if each]
-        found = [item for each in found for item in (each["items"] if each.get("kind") == "List" else [each])]
-    except (OSError, AttributeError, KeyError, yaml.YAMLError) as error:
-        fail(when=when, expected="YAML documents beside ship.py", got=str(error))
-    for each in found:
-        if not isinstance(each, dict) or "kind" not in each or "name" not in (each.get("metadata") or {}):
-            fail(when=when, expected="objects with apiVersion, kind and metadata.name", got=json.dumps(each)[:300])
+        found = objects_in(path.read_text(errors="replace"))
+    except (OSError, ManifestError) as error:
+        fail(when=when, expected="YAML documents beside ship.py, one for each object", got=str(error))
     expect(
         sorted({each["kind"] for each in found} & set(NEEDED)),
         sorted(NEEDED),
         when=f"{when}; of the kinds that are needed, it has these",
         hint="An account, a Role, a RoleBinding that joins the two, and a Deployment that runs as the account.",
     )
+    deploy(namespace, found, ("Deployment",), {"dryRun": "All"})  # from here on, its fields are what they should be
     return found
 
 
-def deploy(namespace, manifest, kinds):
+def deploy(namespace, manifest, kinds, query=None):
     """Create the objects of these kinds as `kubectl apply -n` would."""
     for each in manifest:
         if each["kind"] not in kinds:
@@ -84,9 +80,16 @@ def deploy(namespace, manifest, kinds):
         hint = "Leave the namespace out: kubectl apply -n sets it."
         expect(named, namespace.name, when=f"{when}; its namespace", hint=hint)
         try:
-            namespace.client.create(body)
-        except (ApiError, KeyError) as refused:
+            kind = namespace.client.discovery.resource(each["apiVersion"], each["kind"])
+            if kind.namespaced:
+                path = kind.path(namespace.name)
+                namespace.client.connection.request("POST", path, query, asked=f"create {each['kind']}", body=body)
+        except ApiError as refused:
             fail(when=when, expected="the API server takes it", got=str(refused))
+        # A ClusterRole is for the next check. Nothing of the whole cluster is created: others are graded there.
+        if not kind.namespaced and not each["kind"].startswith("ClusterRole"):
+            hint = "It acts in one namespace, and needs nothing that all namespaces share."
+            fail(when=when, expected="an object of a namespace", got="one of the whole cluster", hint=hint)
 
 
 @pytest.fixture
@@ -192,13 +195,15 @@ def patience(probe):
 
 def get(replica, path, host="127.0.0.1"):
     """Status and text of a page; 0 if nothing answers."""
+    connection = http.client.HTTPConnection(host, int(replica.environment["PORT"]), timeout=5)
     try:
-        with urllib.request.urlopen(f"http://{host}:{replica.environment['PORT']}{path}", timeout=5) as answer:
-            return answer.status, answer.read(MOST_OF_A_PAGE).decode()
-    except urllib.error.HTTPError as error:
-        return error.code, ""
-    except OSError as error:
+        connection.request("GET", path)  # of no other server, whatever the path says, and no redirect is followed
+        answer = connection.getresponse()
+        return answer.status, answer.read(MOST_OF_A_PAGE).decode(errors="replace")
+    except (OSError, ValueError, http.client.HTTPException) as error:  # nobody answers, or with what isn't HTTP
         return 0, str(error)
+    finally:
+        connection.close()
 
 
 @check(points=2, section="the-manifest")
@@ -212,7 +217,7 @@ def test_the_manifest_fits_together(namespace, manifest):
         for each in of_kind(manifest, "RoleBinding")
         if each["roleRef"]["kind"] == "Role"
         and each["roleRef"]["name"] in roles
-        and any(subject["kind"] == "ServiceAccount" and subject["name"] == account for subject in each["subjects"])
+        and ("ServiceAccount", account) in [(other["kind"], other["name"]) for other in each.get("subjects", [])]
     ]
     expect(
         bool(bound),

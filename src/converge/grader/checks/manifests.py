@@ -2,19 +2,77 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Sequence
 from itertools import product
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from converge.testing.objects.manifests import of_kind
+import yaml
+
+from converge.testing.objects.manifests import ManifestError, of_kind
 
 if TYPE_CHECKING:
     from converge.recorder import RecordedRequest
 
 Manifest = Sequence[dict[str, Any]]
 Right = tuple[str, str, str]  # verb, API group, resource
+
+
+LARGEST = 256 * 1024  # bytes of a manifest's objects as JSON: with aliases, a few lines of YAML can stand for gigabytes
+MOST_MERGED = 1000  # fields of one mapping
+
+
+class Loader(yaml.SafeLoader):
+    """YAML whose merges (``<<``) can't multiply without end."""
+
+    def flatten_mapping(self, node: yaml.MappingNode) -> None:
+        merged = 0
+        for key, value in node.value:
+            if key.tag == "tag:yaml.org,2002:merge":
+                for each in value.value if isinstance(value, yaml.SequenceNode) else [value]:
+                    if isinstance(each, yaml.MappingNode):
+                        self.flatten_mapping(each)
+                        merged += len(each.value)
+                    if merged > MOST_MERGED:
+                        raise ManifestError(f"a mapping takes more than {MOST_MERGED} fields from others")
+        super().flatten_mapping(node)
+
+
+def objects_in(text: str) -> list[dict[str, Any]]:
+    """The objects of a manifest, as the API server would get them: without null fields, a List's one by one.
+
+    Raises ManifestError, with a sentence, for anything else: its author may want to break the grader.
+    """
+    try:
+        documents = list(yaml.load_all(text, Loader))
+        size = 0
+        for chunk in json.JSONEncoder().iterencode(documents):
+            size += len(chunk)
+            if size > LARGEST:
+                raise ManifestError(f"as JSON it's larger than {LARGEST >> 10} KB")
+    except RecursionError:
+        raise ManifestError("it's nested too deeply") from None
+    except (yaml.YAMLError, ValueError, TypeError) as error:
+        raise ManifestError(str(error)) from None
+    found = []
+    for each in map(without_nulls, documents):
+        items = each.get("items") if isinstance(each, dict) and each.get("kind") == "List" else None
+        found += items if isinstance(items, list) else [each] if each else []
+    for each in found:
+        metadata = each.get("metadata") if isinstance(each, dict) else None
+        words = [each.get("apiVersion"), each.get("kind"), metadata.get("name")] if isinstance(metadata, dict) else []
+        if not words or not all(isinstance(word, str) and word for word in words):
+            raise ManifestError(f"an object has apiVersion, kind and metadata.name, and not {json.dumps(each)[:200]}")
+    return found
+
+
+def without_nulls(value: Any) -> Any:
+    """A field that is null is a field that isn't there."""
+    if isinstance(value, dict):
+        return {key: without_nulls(each) for key, each in value.items() if each is not None}
+    return [without_nulls(each) for each in value] if isinstance(value, list) else value
 
 
 def pod_of(manifest: Manifest) -> dict[str, Any]:
