@@ -183,7 +183,7 @@ def pytest_runtest_makereport(
     elif isinstance(error, OSError) and error.errno in DISK_ERRORS:
         status, parts = Status.ERROR, {"message": f"{error.filename or 'a file'}: {error.strerror}"}
     elif call.when == "call" and is_odd_answer(item, error):
-        said = f"a check can't work with what {getattr(item, 'funcargs', {})['lab']._path.name} answered"
+        said = "a check can't work with what the submission answered, wrote or handed in"
         status, parts = Status.FAILED, {"message": f"{said}: {type(error).__name__}: {error}"}
         report.outcome, report.longrepr = "failed", explain(status, parts)
     else:
@@ -199,14 +199,13 @@ ODD_ANSWERS = (TypeError, ValueError, AttributeError, LookupError, ArithmeticErr
 
 
 def is_odd_answer(item: pytest.Item, error: BaseException) -> bool:
-    """Whether a check stumbled over what a library lab's submission answered, such as a number in place of a class.
+    """Whether a check stumbled over what a submission answered, wrote or handed in: a number in place of a class.
 
     The check could be wrong, so the learner reads of an error in the grader. Of an untrusted submission it's
     the submission's fault, or it could have its grading repeated as often as it likes.
     """
     job = planned_job(item)
-    jailed = job is not None and job.jailed and "lab" in getattr(item, "funcargs", {})
-    return jailed and isinstance(error, ODD_ANSWERS)
+    return job is not None and job.jailed and isinstance(error, ODD_ANSWERS)
 
 
 def draw_timeline(recording: Recording, item: pytest.Item) -> str:
