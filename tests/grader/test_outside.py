@@ -1,13 +1,14 @@
 """The service outside the cluster keeps records, and is slow, failing or down when told to be."""
 
 import json
+import socket
 import time
 import urllib.error
 import urllib.request
 
 import pytest
 
-from converge.operators.outside_service import Outside
+from converge.operators.outside_service import LARGEST_BODY, MOST_RECORDS, Outside
 from converge.operators.records import Records
 
 
@@ -35,6 +36,20 @@ def test_records_come_and_go(service):
     assert ask(service, "DELETE", "/records/shop.example")[0] == 204
     assert ask(service, "DELETE", "/records/shop.example")[0] == 404
     assert service.records == {}
+
+
+@pytest.mark.parametrize("length", [-1, LARGEST_BODY + 1])
+def test_a_body_of_any_length_does_not_fill_its_memory(service, length):
+    with socket.create_connection(("127.0.0.1", int(service.url.rpartition(":")[2])), timeout=10) as connection:
+        connection.sendall(b"PUT /records/a HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n" % length)
+        assert b" 413 " in connection.recv(1000)
+    assert service.records == {}
+
+
+def test_it_has_room_for_so_many_records(service):
+    service.records = {str(number): {} for number in range(MOST_RECORDS)}
+    assert ask(service, "PUT", "/records/one.more", {})[0] == 507
+    assert ask(service, "PUT", "/records/0", {"target": "a"})[0] == 200
 
 
 def test_it_fails_as_often_as_it_is_told(service):

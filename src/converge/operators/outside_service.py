@@ -18,7 +18,8 @@ from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-LARGEST_BODY = 64 * 1024
+LARGEST_BODY = 8 * 1024  # bytes; as Python objects a record takes up to fifty times that
+MOST_RECORDS = 1000
 SIGN_OF_LIFE = 0.5  # seconds between two of them
 
 
@@ -134,6 +135,8 @@ class Outside:
             except ValueError:
                 return 400, {"error": "the body is not JSON"}
             new = host not in self.records
+            if new and len(self.records) >= MOST_RECORDS:
+                return 507, {"error": f"there is room for {MOST_RECORDS} records"}
             self.records[host] = value
             return (201 if new else 200), value
         if host not in self.records:
@@ -163,7 +166,11 @@ class _Server(ThreadingHTTPServer):
 def _handler(service: Outside) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         def respond(self) -> None:
-            length = min(int(self.headers.get("Content-Length") or 0), LARGEST_BODY)
+            length = int(self.headers.get("Content-Length") or 0)
+            if not 0 <= length <= LARGEST_BODY:  # a negative one would read until the client hangs up
+                self.close_connection = True
+                self.send_error(413)
+                return
             body = self.rfile.read(length)
             status, answer = service.answer(self.command, self.path, body, self.sign_of_life)
             if status == 0:
