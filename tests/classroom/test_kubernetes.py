@@ -514,6 +514,17 @@ def test_wrong_options_get_one_line(options, says, tmp_path, monkeypatch):
 
 
 @pytest.mark.cluster
+def test_nothing_is_graded_where_what_a_submission_makes_would_run(tmp_path, monkeypatch):
+    there = replace(clusters.ensure(), provider="kind", pods_are_real=True)
+    monkeypatch.setattr(clusters, "current", lambda: there)
+    (tmp_path / "in" / "ada").mkdir(parents=True)
+    done = CliRunner().invoke(app, ["grade", str(tmp_path / "in"), "--lab", "01", "--out", str(tmp_path / "out")])
+    assert isinstance(done.exception, ClusterError)
+    assert "would run outside of its jail" in str(done.exception)
+    assert not list((tmp_path / "out").rglob("*.json"))
+
+
+@pytest.mark.cluster
 def test_the_command_grades_on_the_cluster_of_the_kubeconfig(make, namespace, tmp_path, monkeypatch):
     made = make("ada", "bob")
     monkeypatch.setenv("KUBECONFIG", str(clusters.ensure().kubeconfig))

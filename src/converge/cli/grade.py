@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from converge.cli.check import OUR_FAULT, start_cluster
-from converge.cli.console import console
+from converge.cli.console import console, progress
 
 if TYPE_CHECKING:
     from converge.classroom.grading import Piece
@@ -177,8 +177,25 @@ def grade_here(
 
     jail.require()
     if any(piece.lab.uses_cluster for piece in todo):
-        start_cluster(silent=False)
+        start_local_cluster()
     grading.grade(course, store, todo, on_stored)
+
+
+def start_local_cluster() -> None:
+    """Start a cluster whose Pods aren't real, where no other is up. Raises ClusterError if one with real Pods is."""
+    from converge import cluster
+
+    there = cluster.current()
+    if there is None:
+        with progress() as say:
+            cluster.up("local", progress=say)
+        return
+    if there.pods_are_real:
+        raise cluster.ClusterError(
+            f"what a submission makes on the {there.provider} cluster that is up here would run outside of its jail",
+            "converge down && converge up --provider local",
+        )
+    start_cluster(silent=False)
 
 
 def grade_on_kubernetes(
