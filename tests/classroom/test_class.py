@@ -4,6 +4,7 @@ import io
 import json
 import shutil
 import tempfile
+import time
 import zipfile
 from pathlib import Path
 from types import SimpleNamespace
@@ -259,6 +260,18 @@ def test_a_student_without_work_gets_nothing_and_is_in_the_table(monkeypatch, tm
     report(store, found, lab)
     table = (tmp_path / "out" / "class.csv").read_text().splitlines()
     assert table[1:] == [f"ada,{lab.points},{lab.points},{lab.points},", f"eve,0,0,{lab.points},"]
+
+
+def test_what_python_parses_for_minutes_is_not_parsed(tmp_path, lab):
+    """We parse a submission outside of its jail: this one took all of the machine's memory."""
+    for student, dots in (("eve", 400_000), ("mallory", 30_000)):
+        (tmp_path / "in" / student).mkdir(parents=True)
+        (tmp_path / "in" / student / lab.file).write_text("import a" + ".a" * dots)
+        began = time.process_time()
+        piece = Piece(roster.Submission(student, tmp_path / "in" / student), lab, lab.checks[:1])
+        refusal, _ = grading.prepare(piece, tmp_path / "copies" / student)
+        assert ("larger than 64 KB" in str(refusal)) == (dots > 30_000)
+        assert time.process_time() - began < 5
 
 
 def zipped(lab, text):
