@@ -1,6 +1,7 @@
 """A submission's process: its output is kept and cut, its end is known, and nothing of it stays."""
 
 import signal
+import sys
 from pathlib import Path
 
 import psutil
@@ -117,6 +118,14 @@ def test_too_many_processes_are_killed(start):
     assert process.ended.wait(30)
     process.close()
     assert "more than 128 processes at once" in process.output.text()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux says which process wants a processor")
+def test_many_processes_that_never_rest_are_killed(start):
+    process = start("import os\nfor _ in range(40):\n    if os.fork() == 0:\n        while True: pass\nos.wait()")
+    assert process.ended.wait(60)
+    process.close()
+    assert "more than 16 processes that never rest" in process.output.text()
 
 
 def test_control_characters_are_taken_out():

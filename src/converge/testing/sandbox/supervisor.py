@@ -25,6 +25,8 @@ MOST_MEMORY = 2 * 1024 * 1024 * 1024  # bytes of data that each of its processes
 MOST_FILES = 4096  # that each of its processes may have open: all of them together, less than the machine may
 MOST_THREADS = 2048  # that it may add to those of its user
 MOST_PROCESSES = 128  # that it may have at once
+MOST_BUSY = 16  # of them that want a processor at each of MANY_LOOKS counts
+MANY_LOOKS = 10
 COUNT_EVERY = 0.2  # seconds between two counts of its processes
 NOT_FOUND = 127  # the exit status of a command that can't be run, as in a shell
 KILLED_WITHIN = 5.0  # seconds that killing them may take
@@ -150,6 +152,15 @@ def resident(pids: list[int]) -> int:
     return pages * resource.getpagesize()
 
 
+def busy(pids: list[int]) -> int:
+    """How many of these processes run, or would if there was a processor for them. Linux alone says so."""
+    running = 0
+    for pid in pids:
+        with contextlib.suppress(OSError), open(f"/proc/{pid}/stat") as file:  # noqa: PTH123
+            running += file.read().rpartition(")")[2].split()[0] == "R"
+    return running
+
+
 def supervise(
     control: int,
     status: int,
@@ -174,7 +185,7 @@ def supervise(
     signal.signal(signal.SIGCHLD, lambda *_: None)
     child, group, first = launch()
     os.write(status, f"started {group} {first}\n".encode())
-    told, next_count = False, 0.0
+    told, next_count, crowded = False, 0.0, 0
     while True:
         for ended, code in ends():
             if ended == child:
@@ -184,6 +195,9 @@ def supervise(
             next_count = time.monotonic() + COUNT_EVERY
             alive = living()
             too_much = f"more than {MOST_PROCESSES} processes at once" if len(alive) > MOST_PROCESSES else ""
+            crowded = crowded + 1 if busy(alive) > MOST_BUSY else 0
+            if crowded == MANY_LOOKS:
+                too_much = f"more than {MOST_BUSY} processes that never rest"
             if most_memory and resident(alive) > most_memory:
                 too_much = f"more than {most_memory >> 20} MB of memory"
             if too_much:
