@@ -21,7 +21,7 @@ from typing import TypeVar
 
 from converge.grader import course
 from converge.grader.course import Lab, submissions
-from tests.classroom.hostile import CHEATS, OLDER, WRONG, lab_of, said, text_of
+from tests.classroom.hostile import CHEATS, CHECK, OLDER, WRONG, lab_of, said, text_of
 
 T = TypeVar("T")
 SOLVED = {"03": 8, "01": 4}  # students who hand in our solution
@@ -146,22 +146,25 @@ def surprises(graded: Path, points: Points) -> Iterator[str]:
             continue
         total, most = sum(own.values()), work.lab.points
         note = json.loads((graded / "results" / work.lab.slug / f"{student}.json").read_text())["note"]
-        rides = work.kind == "hostile" and work.lab.number == "01"  # on a solution, which goes on after the attack
         worth = {"right": total == most, "wrong": total < most, "slow": total < most, "broken": total == 0}
         if -1 in own.values():
             yield f"{student}: the grader failed"
-        elif not (total == most if rides else worth.get(work.kind, bool(note) or not cheated(work, own))):
+        elif not worth.get(work.kind, bool(note) or not cheated(work, own)):
             yield f"{student}: {total:g} of {most:g} points"
 
 
 def cheated(work: Work, own: dict[str, float]) -> float:
-    """The points that an attack on lab 03 should not have: those of the check that it's about, or else of any."""
+    """The points that an attack should not have: those of the check that it's about, or else of any.
+
+    One on lab 01 that says so rides on our solution, and should have them.
+    """
     name = work.what.replace("-", "_")
     if name not in CHEATS:
         return sum(own.values())
+    rides = work.lab.number == "01"
+    about = said(CHEATS[name], "Check", CHECK["01"] if rides else "")
     if said(CHEATS[name], "Earns") != "nothing":
-        return 0
-    about = said(CHEATS[name], "Check")
+        return rides and not own[about]
     return own[about] if about else sum(own.values())
 
 

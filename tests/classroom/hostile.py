@@ -11,6 +11,12 @@ CHEATS = {path.stem: path for path in sorted((HERE / "cheats").glob("*.py"))}
 # The attacks that `converge check` has to survive as well.
 FOLDER = HERE.parent / "grader" / "cheats"
 OLDER = {path.parent.name: path for path in sorted(FOLDER.glob("*/workqueue.py"))}
+# What an attack is graded by, if it doesn't say.
+CHECK = {
+    "03": "test_keys_come_out_in_order",
+    "01": "test_a_webapp_gets_a_deployment",
+    "16": "test_the_manifest_fits_together",
+}
 SAY_GOT = """
 import builtins
 
@@ -59,11 +65,22 @@ def lab_of(name):
 
 
 def text_of(name):
-    """What is handed in: the cheat, and after it a queue that is wrong in every way, or an operator that is right."""
+    """The file of a lab: the cheat, and after it a queue that is wrong in every way, or an operator that is right."""
     text = {**CHEATS, **OLDER}[name].read_text()
     header, quotes, code = text.partition('"""\n')
     if name in CHEATS:
         text = header + quotes + SAY_GOT + code
-    if lab_of(name).number == "01":
-        return text + lab_of(name).solution.read_text().partition('"""\n')[2] + BEFORE_IT
+    if lab_of(name).kind == "operator":
+        solution = lab_of(name).solution.read_text().partition('"""\n')[2]
+        return text + solution + (BEFORE_IT if "def attack" in code else "")
     return text if "WorkQueue" in code else text + WRONG
+
+
+def files_of(name):
+    """All that is handed in, by path. The manifest of lab 16 is beside its attack; the rest is our solution's."""
+    lab = lab_of(name)
+    beside = {path: lab.solution.with_name(path) for path in lab.extra_files}
+    own = HERE / "cheats" / f"{name}.yaml"
+    if own.exists():
+        beside["manifest.yaml"] = own
+    return {lab.file: text_of(name), **{path: file.read_text() for path, file in beside.items()}}

@@ -19,7 +19,7 @@ from converge.classroom.store import ResultStore
 from converge.grader.checks.verdict import Status
 from converge.testing.sandbox import jail
 from converge.testing.waits.waiting import eventually
-from tests.classroom.hostile import CHEATS, COURSE, OLDER, SAY_GOT, WRONG, lab_of, said, text_of
+from tests.classroom.hostile import CHEATS, CHECK, COURSE, OLDER, SAY_GOT, WRONG, files_of, lab_of, said
 
 pytestmark = [
     pytest.mark.cluster,
@@ -28,7 +28,6 @@ pytestmark = [
     pytest.mark.skipif(bool(jail.refusal()), reason=f"not run: {jail.refusal()}"),
 ]
 
-CHECK = {"03": "test_keys_come_out_in_order", "01": "test_a_webapp_gets_a_deployment"}
 HONEST = ("aaa-first", "zzz-last")
 CONTROL = {"control-03": ("03", "print('GOT', 1)\n" + WRONG), "control-01": ("01", "print('GOT', 1)\n")}
 
@@ -54,24 +53,27 @@ def graded(tmp_path_factory):
     top = tmp_path_factory.mktemp("cheats")
     pieces = []
 
-    def hand_in(student, lab, text, check):
+    def hand_in(student, lab, files, check):
         folder = top / "handed-in" / student
         folder.mkdir(parents=True)
-        (folder / lab.file).write_text(text)
+        for name, text in files.items():
+            (folder / name).write_text(text)
         pieces.append(Piece(roster.Submission(student, folder), lab, (check,)))
 
-    for honest in HONEST[:1]:
+    def hand_in_our_solutions(student):
         for number, name in CHECK.items():
             lab = COURSE.find(number)
-            hand_in(f"{honest}-{number}", lab, lab.solution.read_text(), lab.check(name))
+            files = {each: lab.solution.with_name(each).read_text() for each in lab.files}
+            hand_in(f"{student}-{number}", lab, files, lab.check(name))
+
+    first, last = HONEST
+    hand_in_our_solutions(first)
     for name in (*CHEATS, *OLDER):
-        hand_in(name, lab_of(name), text_of(name), check_of(name))
+        hand_in(name, lab_of(name), files_of(name), check_of(name))
     for name, (number, text) in CONTROL.items():
-        hand_in(name, COURSE.find(number), SAY_GOT + text, COURSE.find(number).check(CHECK[number]))
-    for honest in HONEST[1:]:
-        for number, name in CHECK.items():
-            lab = COURSE.find(number)
-            hand_in(f"{honest}-{number}", lab, lab.solution.read_text(), lab.check(name))
+        lab = COURSE.find(number)
+        hand_in(name, lab, {lab.file: SAY_GOT + text}, lab.check(CHECK[number]))
+    hand_in_our_solutions(last)
     store = ResultStore(top / "graded")
     canary = subprocess.Popen(["sleep", "4000"])
     before = digest()
@@ -144,6 +146,18 @@ def test_nothing_is_left(graded):
     assert sorted(each.name for each in top.iterdir()) == ["graded", "handed-in"]
     for folder in ("/tmp", "/dev/shm", "/var/tmp"):
         assert not {"cheat", "memory", "filler"} & set(os.listdir(folder))  # noqa: PTH208
+
+
+def test_nothing_is_left_in_the_whole_cluster(graded, admin):
+    kinds = {
+        "rbac.authorization.k8s.io/v1": ("ClusterRole", "ClusterRoleBinding"),
+        "admissionregistration.k8s.io/v1": ("ValidatingWebhookConfiguration",),
+        "scheduling.k8s.io/v1": ("PriorityClass",),
+    }
+    names = [
+        each["metadata"]["name"] for version in kinds for kind in kinds[version] for each in admin.list(version, kind)
+    ]
+    assert not [name for name in names if name.startswith("cheat")]
 
 
 def test_nothing_is_left_in_the_cluster(graded, admin):
