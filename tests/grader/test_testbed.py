@@ -1,9 +1,12 @@
 """The stage for notebooks: an operator, its namespace and its recorder, and nothing left of them afterwards."""
 
+import urllib.error
+import urllib.request
+
 import pytest
 
 from converge.grader import eventually
-from converge.grader.session.testbed import lab_testbed
+from converge.grader.session.testbed import LabTestbed, lab_testbed
 from converge.runtime import NotFound
 
 pytestmark = pytest.mark.cluster
@@ -34,3 +37,18 @@ def test_nothing_is_left_of_a_stage(cluster) -> None:
         return "deletionTimestamp" in found["metadata"]
 
     assert eventually(gone, within=15)
+
+
+def test_every_recorder_of_an_untrusted_operator_has_limits(cluster, admin, tmp_path) -> None:
+    """Lab 16 starts a second replica behind a recorder of its own."""
+    made = LabTestbed(cluster, admin, tmp_path, title="limits", lab=None, against="", jailed=True)
+    second = made.new_recorder("second")
+    try:
+        for recorder in (made.recorder, second):
+            asked = f"{recorder.url}/api/v1/namespaces/default/resourcequotas/pods"
+            with pytest.raises(urllib.error.HTTPError) as refused:
+                urllib.request.urlopen(urllib.request.Request(asked, method="DELETE"), timeout=10)
+            assert "exceeded quota" in refused.value.read().decode()
+    finally:
+        second.stop()
+        made.close()

@@ -33,7 +33,7 @@ from converge.grader.checks.manifests import (
 from converge.grader.checks.outside import new_host
 from converge.grader.checks.webapps import CHILDREN, service_of
 from converge.grader.session.lab_operator import LabOperator
-from converge.recorder import Recorder, events, requests, writes
+from converge.recorder import events, requests, writes
 from converge.runtime import ApiError
 from converge.testing.access import pod_env as pod
 from converge.testing.access.identity import token_of, wait_for_rights, write_kubeconfig
@@ -120,7 +120,7 @@ def kubeconfig(manifest, admin, namespace, recorder, tmp_path):
 
 
 @pytest.fixture
-def replicas(operator, namespace, recorder, cluster, kubeconfig, tmp_path):
+def replicas(operator, namespace, testbed, kubeconfig, tmp_path):
     """A function that makes so many replicas, not started; the first is `operator`. None leaves LEASE_SECONDS unset."""
     made = []
 
@@ -129,8 +129,7 @@ def replicas(operator, namespace, recorder, cluster, kubeconfig, tmp_path):
         for place in range(number):
             each = operator
             if place:
-                tls = recorder.served_ca_file is not None
-                seen = Recorder(cluster.server, cluster.ca_file, title=f"replica {place + 1}", tls=tls).start()
+                seen = testbed.new_recorder(f"replica {place + 1}")
                 home = tmp_path / f"replica-{place + 1}"
                 home.mkdir()
                 own = write_kubeconfig(home / "kubeconfig", seen.url, token, namespace.name, seen.served_ca_file)

@@ -84,9 +84,13 @@ class Testbed(Generic[N]):
     @cached_property
     def recorder(self) -> Recorder:
         """The recorder through which the operator reaches the cluster."""
+        return self.new_recorder(self.title)
+
+    def new_recorder(self, title: str) -> Recorder:
+        """One more recorder, such as that of a second replica. Its caller stops it."""
         from converge.recorder import Recorder
 
-        made = Recorder(self.cluster.server, self.cluster.ca_file, title=self.title, tls=self._tls).start()
+        made = Recorder(self.cluster.server, self.cluster.ca_file, title=title, tls=self._tls).start()
         if self.other_namespace:
             made.show_only(self.namespace.name, self.other_namespace.name)
         return made

@@ -15,7 +15,6 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -96,10 +95,9 @@ class LabTestbed(Testbed[CourseNamespace]):
             two_namespaces=two_namespaces,
         )
 
-    @cached_property
-    def recorder(self) -> Recorder:
-        """The recorder. An untrusted operator may write so much and no more."""
-        made = super().recorder
+    def new_recorder(self, title: str) -> Recorder:
+        """One more recorder. An untrusted operator may write so much and no more."""
+        made = super().new_recorder(title)
         if self.jailed:
             made.allow(writes=MOST_WRITES, size=MOST_STORED)
         return made
