@@ -11,6 +11,7 @@ from html.parser import HTMLParser
 
 import pytest
 import typer.main
+from typer.testing import CliRunner
 
 from converge import cli
 from converge.classroom import grading, platforms, policy, reports, roster
@@ -368,3 +369,19 @@ def test_every_format_is_named_where_an_instructor_looks(place):
     options = typer.main.get_command(cli.app).commands["grade"].params
     text = page.read_text() if page.exists() else next(each.help for each in options if each.name == "format")
     assert [name for name in reports.FORMATS if name not in re.findall(r"\w+", text)] == []
+
+
+@pytest.mark.parametrize(
+    ("platform", "options", "says"),
+    [
+        ("vpl", [], "1 file for vpl"),
+        ("classroom50", [], "--image"),
+        ("prairielearn", [], "--image"),
+        ("prairielearn", ["--image", "registry.example/a"], "3 files for prairielearn"),
+    ],
+)
+def test_an_autograder_says_which_image_it_starts_unless_it_was_named(platform, options, says, tmp_path):
+    done = CliRunner().invoke(cli.app, ["autograder", platform, "--lab", "06", "--out", str(tmp_path / "a"), *options])
+    assert done.exit_code == 0
+    assert says in " ".join(done.output.split())
+    assert ("--image" in done.output) == (says == "--image")

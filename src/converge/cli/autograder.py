@@ -9,6 +9,9 @@ import typer
 
 from converge.cli.console import console
 
+DEFAULT_IMAGE = "converge"
+NEED_AN_IMAGE = ("classroom50", "prairielearn")
+
 
 def autograder(
     platform: Annotated[str, typer.Argument(help="gradescope, classroom50, prairielearn or vpl.")],
@@ -16,7 +19,7 @@ def autograder(
     lab: Annotated[list[str], typer.Option("--lab", metavar="LAB", help="A lab: 06. May be repeated.")],
     image: Annotated[
         str, typer.Option(help="The image made from the Containerfile, where the platform can reach it.")
-    ] = "converge",
+    ] = DEFAULT_IMAGE,
 ) -> None:
     """Write what a platform needs to grade submissions as [bold]converge grade[/] does.
 
@@ -33,4 +36,8 @@ def autograder(
     labs = [course.find(name) for name in lab]
     made = platforms.PLATFORMS[platform](course, labs, image)
     platforms.write(out, made)
-    console.print(f"{out}: {len(made)} files for {platform}", highlight=False)
+    files = "1 file" if len(made) == 1 else f"{len(made)} files"
+    console.print(f"{out}: {files} for {platform}", highlight=False)
+    if image == DEFAULT_IMAGE and platform in NEED_AN_IMAGE:
+        hint = f"It starts the image {image}. If {platform} can't pull that, name yours: --image registry.example/NAME"
+        console.print(hint, soft_wrap=True, highlight=False)

@@ -90,7 +90,8 @@ def grade(
             students = "1 student" if filled.lines == 1 else f"{filled.lines} students"
             console.print(f"Gradebook: {students} in {out / gradebook.name}", highlight=False)
             if filled.missing:
-                console.print(f"It doesn't list {', '.join(filled.missing)}", markup=False, highlight=False)
+                missing = f"It doesn't list {', '.join(filled.missing)}: their points are in {out / 'class.csv'}"
+                console.print(missing, markup=False, highlight=False, soft_wrap=True)
 
     if gradebook:  # report what is wrong with it now, not after hours of grading
         reports.fill_gradebook(out, gradebook, labs, reports.marks_of(store, found, labs, rules, handed_in))
