@@ -79,6 +79,8 @@ def deploy(namespace, manifest, kinds, query=None):
         when = f"{each['kind']} {each['metadata']['name']} of manifest.yaml was applied"
         hint = "Leave the namespace out: kubectl apply -n sets it."
         expect(named, namespace.name, when=f"{when}; its namespace", hint=hint)
+        hint = "An operator sets finalizers. What is shipped with one can't be deleted."
+        expect(each["metadata"].get("finalizers", []), [], when=f"{when}; its finalizers", hint=hint)
         try:
             kind = namespace.client.discovery.resource(each["apiVersion"], each["kind"])
             if kind.namespaced:

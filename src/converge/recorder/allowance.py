@@ -12,18 +12,17 @@ RECORD = 1024  # bytes of a recorded request or event without its texts
 
 # Ways out of its namespace that a right can open: the API server fetches what a Pod or a Service is said to be.
 WAYS_OUT = frozenset({"proxy", "exec", "attach", "portforward"})
-# What limits it, which an operator with every right in its namespace could lift.
-LIMITS = frozenset({"resourcequotas"})
 
 
 class Allowance:
     """So many writes, and so many bytes stored by them: each stores its object whole, however small the change.
 
     No object may be large. And so many bytes of a recording, which remembers each request, whether it's answered well
-    or refused.
+    or refused. It writes these `resources`, or any.
     """
 
-    def __init__(self, writes: int, size: int, kept: int = MOST_KEPT) -> None:
+    def __init__(self, writes: int, size: int, kept: int = MOST_KEPT, resources: frozenset[str] | None = None) -> None:
+        self._resources = resources
         self._writes, self._size, self._kept = writes, size, kept
         self._large = f"exceeded quota: an operator that is graded may write objects of {LARGEST_WRITTEN >> 10} KB"
         self._has_grown = False
@@ -36,9 +35,10 @@ class Allowance:
 
     def refusal(self, route: Route, message: Message) -> str:
         """Count a write before it's forwarded. Returns why a request must not be, if it goes too far."""
-        if route.subresource in WAYS_OUT or (route.writes and route.resource in LIMITS):
+        foreign = route.writes and self._resources is not None and route.resource not in self._resources
+        if foreign or route.subresource in WAYS_OUT:
             what = "/".join(part for part in (route.resource, route.subresource) if part)
-            return f"exceeded quota: an operator that is graded may not use {what}"
+            return f"exceeded quota: an operator that is graded may not {'write' if foreign else 'use'} {what}"
         if not route.writes:
             return ""
         self._writes -= 1

@@ -262,12 +262,12 @@ class Recorder:
 
     # --- operators that no one trusts
 
-    def allow(self, *, writes: int, size: int, kept: int = MOST_KEPT) -> None:
+    def allow(self, *, writes: int, size: int, kept: int = MOST_KEPT, resources: frozenset[str] | None = None) -> None:
         """Refuse what the operator writes beyond so many writes and bytes stored, as a quota of the server would.
 
         Beyond so many bytes of a recording it gets no answers any more.
         """
-        self._proxy.allowance = Allowance(writes, size, kept)
+        self._proxy.allowance = Allowance(writes, size, kept, resources)
 
     # --- the past
 

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 ACCOUNT = "operator"
 TOKEN_LIFETIME = 3600  # seconds
-HELD_BY_FINALIZERS = ("Deployment", "StatefulSet", "Service", "Secret", "PersistentVolumeClaim")
+# What an operator may write, and the Pods that are made of it, with the finalizers of their template.
+HELD_BY_FINALIZERS = (
+    *("Deployment", "StatefulSet", "Pod", "Service", "Secret", "ConfigMap", "PersistentVolumeClaim", "Event", "Lease"),
+)
 
 
 def make_namespace(client: Client) -> str:
