@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+import converge.grader.checks.course_namespace  # noqa: F401 - it says which kinds are the course's
 from converge.grader import course as courses
 from converge.grader.checks.verdict import Status
 from converge.grader.course.job import Job
