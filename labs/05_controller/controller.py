@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from converge.operators.webapp import WEBAPP, desired_deployment
-from converge.runtime import Client, NotFound, Object, Request, Result
+from converge.runtime import Client, NotFound, Object, Request, Result  # and TerminalError
 
 DEPLOYMENT = ("apps/v1", "Deployment")
 

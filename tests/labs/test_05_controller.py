@@ -38,6 +38,7 @@ class Bench:
         self.queue = lab.resolve(DOUBLES + "queue_with_instant_timeouts")(self.clock)
         self.seen = []
         self.answer = lambda name: None
+        self.runs = []
         self.controller = lab.Controller(self._reconcile, self.queue, [], workers=2)
 
     def _reconcile(self, request):
@@ -61,6 +62,7 @@ class Bench:
     def run(self, gates=(), workers=2):
         """Run a controller on this queue; it counts as running once it has started its informers."""
         running = Running(self, self.lab.Controller(self._reconcile, self.queue, list(gates), workers=workers))
+        self.runs.append(running)
         eventually(
             lambda: running.call.finished(within=0) or all(gate.started for gate in gates),
             when="run() was called",
@@ -74,9 +76,16 @@ class Bench:
         return [self.lab.resolve(DOUBLES + "ManuallySyncedInformer")() for _ in range(count)]
 
     def sees(self, request, when, hint, times=1):
-        """Wait until reconcile() has been called that often with a key."""
+        """Wait until reconcile() has been called that often with a key. If run() raises, that's what is reported."""
+
+        def often_enough():
+            for each in self.runs:
+                if each.call.finished(within=0):
+                    each.call.result()
+            return self.seen.count(name_of(request)) >= times
+
         eventually(
-            lambda: self.seen.count(name_of(request)) >= times,
+            often_enough,
             True,
             within=5,
             when=when,
@@ -110,8 +119,8 @@ class Running:
             fail(when=when, expected="run() returns within a second", got="it still ran 1.5 s later", hint=hint)
         self.call.result()
         expect(
-            sum(not gate.stopped for gate in gates),
-            0,
+            [f"informer {number} was not stopped" for number, gate in enumerate(gates, 1) if not gate.stopped],
+            [],
             when=f"{when}, and run() had returned",
             expected="stop() of every informer was called",
             hint="Stop every informer, also after an early stop: nothing else will.",
@@ -121,7 +130,7 @@ class Running:
         expect(
             len(self.bench.queue) - waiting,
             0,
-            when=f"{when}, and a key was added after run() had returned",
+            when=f"{when}, and a key was added after run() had returned; how many keys more are in line",
             expected="the queue takes no more keys",
             hint="queue.shut_down(), also after an early stop.",
         )
@@ -639,6 +648,14 @@ def own_parts(course, against):
 @check(points=4, section="this-is-yours", timeout=40)
 def test_an_operator_of_your_own_parts(lab, namespace, kubeconfig, recorder, own_parts):
     """A WebApp operator runs on your own queue, informer and controller."""
+    for slug, path in own_parts.items():
+        if 'NotImplementedError("TODO' in Path(path).read_text():
+            fail(
+                when=f"{Path(path).name} of lab {slug[:2]} was read, since your own queue and informer run here",
+                expected="it's done",
+                got="it still has a TODO",
+                hint=f"Do that lab first: `make check LAB={slug[:2]}`.",
+            )
     load = lab.resolve("converge.operators.lessons:load")
     queue = load(str(own_parts["03_workqueue"])).WorkQueue()
     informer = load(str(own_parts["04_informer"])).Informer

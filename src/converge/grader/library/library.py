@@ -22,6 +22,7 @@ from typing import Any
 from converge.grader.checks.verdict import NotStarted
 from converge.grader.library.jsonlines import MODULE, AnswerOf, JsonLines, NewObject, TooLargeError
 from converge.grader.library.remote import CALL_LIMIT, Method, Pending, Raised, RemoteObject
+from converge.grader.library.threads import thread_errors
 from converge.testing.sandbox.jail import Jail, Reach
 from converge.testing.sandbox.process import Process, isolated_python
 from converge.testing.verdicts.failure import Failure, TookTooLong
@@ -280,6 +281,10 @@ class Library:
     def _raise_todo(self, outcome: Any) -> None:
         if isinstance(outcome, Raised) and outcome.todo:
             raise NotStarted(outcome.text)
+
+    def thread_errors(self) -> list[str]:
+        """What ended threads of the submission. Nobody waits for them, so a check only sees that nothing happens."""
+        return thread_errors(self._process.output.text(), self._path.name)
 
     def _printed(self) -> list[str]:
         printed = self._process.output.last()

@@ -117,8 +117,11 @@ def incident_link(incident: str) -> str:
 def next_step(console: Console, lab: Lab, result: LabResult) -> None:
     """What to type next."""
     failed = next((check for check in result.checks if check.asked and not check.passed), None)
-    if failed is None:
-        console.print(f"Passed. `converge diff {lab.number}` compares with the solution; `converge check` goes on.")
+    if failed is None and not all(check.asked for check in result.checks):
+        console.print(f"Passed. `make check LAB={lab.number}` grades the whole lab.")
+    elif failed is None:
+        console.print(f"Passed. In `make shell`, `converge diff {lab.number}` compares with the solution;", end=" ")
+        console.print("`converge check` goes on.")
     elif all(check.status is Status.NOT_STARTED for check in result.checks if check.asked):
         file = lab.skeleton.relative_to(lab.root)
         console.print(f"Next: read {lab.lesson.relative_to(lab.root)}, edit {file}, and check again.", style="dim")

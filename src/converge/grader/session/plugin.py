@@ -21,6 +21,7 @@ import pytest
 
 from converge.grader.checks.check import ATTRIBUTE, Facts
 from converge.grader.checks.verdict import NeedsKind, NotStarted, Status
+from converge.grader.library.library import Library
 from converge.grader.report.text import explain
 from converge.grader.session.cluster_watch import ClusterWatch, cluster_of, cluster_problem_parts
 from converge.grader.session.fail_fast import FAIL_FAST, FailFast
@@ -171,6 +172,9 @@ def pytest_runtest_makereport(
         if status is not Status.NEEDS_KIND:
             item.stash[FAIL_FAST].record_failure()
         operator = getattr(item, "funcargs", {}).get("operator")
+        library = getattr(item, "funcargs", {}).get("lab")
+        if isinstance(library, Library) and (errors := library.thread_errors()):
+            parts["seen"] = [*errors, *parts.get("seen", [])]
         if operator is not None and status is not Status.NOT_STARTED:
             try:
                 parts["seen"] = operator.evidence(parts.get("seen", []))
