@@ -341,17 +341,6 @@ def test_a_result_of_other_checks_is_never_taken(make):
     assert "same version" in result.trouble
 
 
-@pytest.mark.cluster
-def test_a_submission_too_large_for_a_secret_is_left_for_one_machine(make, monkeypatch):
-    made = make("ada", "big")
-    noise = random.Random(0).randbytes(1024 * 1024).decode("latin-1").encode("latin-1")
-    (made.submissions[1].source / LAB.file).write_bytes(noise)
-    made.grade()
-    assert made.stored == ["ada"]
-    assert any("big" in line and "without --on" in line for line in made.said)
-    assert [piece.submission.student for piece in made.left()] == ["big"]
-
-
 def ended(code, reason="Error"):
     """The status of a Pod that failed, as a kubelet would write it."""
     state = {"terminated": {"exitCode": code, "reason": reason, "finishedAt": "2026-01-01T00:00:00Z"}}

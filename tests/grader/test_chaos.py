@@ -99,7 +99,7 @@ def test_an_operator_that_registers_finds_the_service_outside(cluster):
     done = invoke("12", "--against", "solutions", "--attack", "deletion", "--json")
     assert done.exit_code == 0, done.output
     report = json.loads(done.stdout[done.stdout.index("{") :])
-    assert report["attacks"][0]["cases"] == 3
+    assert report["attacks"][0]["cases"] == 4
     assert any(rule["resources"] == ["webapps"] and "patch" in rule["verbs"] for rule in report["role"]), "a finalizer"
 
 

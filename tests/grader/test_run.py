@@ -126,9 +126,8 @@ def test_namespaces_go_when_nobody_waits_any_more(tmp_path, cluster, admin):
     ],
 )
 def test_a_check_that_stumbles_over_an_untrusted_answer_blames_that(monkeypatch, error, theirs):
-    """Else a submission that answers with 1e999 or a list in a list in a list … would have its grading repeated."""
+    """Else a submission that answers with 1e999, or writes a list in a list in a list …, is graded again and again."""
     monkeypatch.setattr(plugin, "planned_job", lambda item: SimpleNamespace(jailed=item.jailed))
-    library, operator = ({"lab": object()}, {"operator": object()})
-    assert plugin.is_odd_answer(SimpleNamespace(jailed=True, funcargs=library), error) is theirs
-    assert not plugin.is_odd_answer(SimpleNamespace(jailed=False, funcargs=library), error)
-    assert not plugin.is_odd_answer(SimpleNamespace(jailed=True, funcargs=operator), error)
+    for fixture in ("lab", "operator"):
+        assert plugin.is_odd_answer(SimpleNamespace(jailed=True, funcargs={fixture: object()}), error) is theirs
+        assert not plugin.is_odd_answer(SimpleNamespace(jailed=False, funcargs={fixture: object()}), error)

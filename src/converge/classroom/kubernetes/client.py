@@ -153,7 +153,7 @@ class Grading:
         return run, rest
 
     def _pack(self, piece: Piece) -> tuple[str, bytes] | None:
-        """A note and the parcel of a submission; None if no Pod has to grade it, or can."""
+        """A note and the parcel of a submission; None if no Pod has to grade it."""
         with tempfile.TemporaryDirectory(prefix="converge-class-") as scratch:
             refusal, note = grading.prepare(piece, Path(scratch))
             if refusal:
@@ -161,12 +161,6 @@ class Grading:
                 return None
             only = [check.name for check in piece.only or ()]
             content = parcel.read(Path(scratch), piece.lab.slug, piece.lab.files, only).pack()
-        if len(content) > manifests.LARGEST_PARCEL:
-            self.say(
-                f"{piece.submission.key}: {piece.lab.slug} is too large for a Secret even when it's packed. "
-                f"Grade it with the same command without --on"
-            )
-            return None
         return note, content
 
     def _ask_first(self, pod: Object) -> None:
