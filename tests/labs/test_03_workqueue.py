@@ -282,9 +282,9 @@ def test_every_sleeper_looks_again(lab):
     """add_after() makes every sleeping worker look again: keys come in time, and a timeout stays what it was."""
     two_keys_two_workers(lab, lambda queue, key: (queue.add_after, key, 0), "were added by add_after(…, 0)")
     one_leaves_first(lab)
-    one_leaves_with_a_key(lab)
     earlier_for_all(lab)
     earlier_than_planned(lab)
+    one_leaves_with_a_key(lab)
     woken_for_nothing(lab)
 
 

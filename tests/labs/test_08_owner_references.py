@@ -75,14 +75,13 @@ running = partial(
 )
 
 
-def stranger(namespace, kind, name):
+def stranger(namespace, kind, name, instance="another-one"):
     """An object of that name that another team made, as it is before the operator has seen it.
 
-    It has one of the two labels of a child's selector: a Deployment that of its kind, a Service that of its name.
+    It has one of the two labels of a child's selector: that of its kind, or with its name as `instance` the other.
     """
-    of_another = {"app.kubernetes.io/name": "webapp", "app.kubernetes.io/instance": "another-one"}
-    of_a_chart = {"app.kubernetes.io/name": "nginx", "app.kubernetes.io/instance": name}
-    labels = {"team": "another-team", **(of_another if kind == "Deployment" else of_a_chart)}
+    of = {"app.kubernetes.io/name": "nginx" if instance == name else "webapp", "app.kubernetes.io/instance": instance}
+    labels = {"team": "another-team", **of}
     metadata = {"labels": labels, "annotations": {"note": "do not touch"}}
     make = foreign_deployment if kind == "Deployment" else foreign_service
     return essence(make(namespace, name, **metadata))
@@ -130,14 +129,15 @@ def reported(app, kind, *, when, hint):
 
 
 def with_strangers(operator, namespace, controlled=""):
-    """A WebApp for each kind whose name is taken: kind, WebApp, the stranger, and what was done.
+    """WebApps with a child whose name is taken: its kind, the WebApp, the stranger, and what was done.
 
     The stranger of the kind `controlled` has a controller that the operator doesn't watch.
     """
     found = []
-    for kind in CHILDREN:
+    for kind, is_of_a_chart in (*((kind, False) for kind in CHILDREN), ("Service", True)):
         name = namespace.new_name()
-        before, whose = stranger(namespace, kind, name), f"someone else's {kind} {name}"
+        instance = name if is_of_a_chart else "another-one"
+        before, whose = stranger(namespace, kind, name, instance), f"someone else's {kind} {name}"
         if kind == controlled:
             body = {"metadata": {"ownerReferences": [{**config_map(namespace), "controller": True}]}}
             before, whose = essence(namespace.patch(kind, name, body)), f"{whose}, managed by a ConfigMap,"

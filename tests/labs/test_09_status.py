@@ -662,22 +662,6 @@ def test_an_event_tells_people(operator, namespace, recorder):
         when="the WebApp was touched three times and asked for a second Pod, and all the time it was not Available",
         hint="Say it when something changes, not in every pass.",
     )
-    namespace.patch("Deployment", app.name, {"spec": {"minReadySeconds": 0}})
-    becomes_available(app, when="minReadySeconds of the Deployment was set to 0", hint="Report what is there.")
-    quiet(operator)
-    app.delete()
-    eventually(lambda: (app.now(), deployment_of(app)), (None, None))
-    said = told(app)
-    app = namespace.webapp(app.name, replicas=1, image=namespace.images.bad)
-    eventually(lambda: available(app), "False", when="a WebApp of the same name was created", hint="Report it.")
-    quiet(operator)
-    expect(
-        told(app),
-        said,
-        when="an available WebApp was deleted, and another one was created under its name with an image that can't "
-        "start; how often Events have spoken of that name",
-        hint="The new one never was available, so nothing has changed. What its status said before is in its status.",
-    )
 
 
 @check(points=2, section="of-which-generation", timeout=60)

@@ -21,7 +21,7 @@ from converge.grader.session.run import run
 
 SOLUTION_RUNS = 3  # a solution that passes once may have been lucky
 RETRIES = 2  # of what went wrong in a quick run; what passes only then is reported as flaky
-MUTANT_DEADLINE_FACTOR = 0.35  # the solution and the variants have already passed with the full deadline
+MUTANT_DEADLINE_FACTOR = 0.5  # the solution and the variants have already passed with the full deadline
 CHECKS_AT_A_TIME = {"library": 2, "operator": 6}  # operators mostly wait
 
 
@@ -73,7 +73,7 @@ def verify(
     """Verify labs, all in one run: while one waits for its slowest mutant, another goes on. `on_trial` hears of each.
 
     There are two quick halves. `answers` grades the solution, once, and the skeleton. `quick` grades the variants, and
-    each mutant by the one check that must find it, in a third of the time. What goes wrong then is looked at again,
+    each mutant by the one check that must find it, in half the time. What goes wrong then is looked at again,
     alone, before it is called a problem; what passes only then is reported as flaky.
     """
     todo = [case for lab in labs if lab.checks_file.exists() for case in cases(lab, quick, answers)]

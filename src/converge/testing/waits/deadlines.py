@@ -21,5 +21,5 @@ def scaled(seconds: float) -> float:
 
 
 def shortened(seconds: float) -> float:
-    """Like `scaled`, times `deadline_factor`: `verify` gives mutants a third of the usual time, as they should fail."""
+    """Like `scaled`, times `deadline_factor`: `verify` gives mutants half the usual time, as they should fail."""
     return scaled(seconds) * deadline_factor
