@@ -306,8 +306,8 @@ def test_a_lost_answer_counts_nothing_twice(operator, namespace):
         make=lambda name=None, **spec: with_tickets(namespace, name, **spec),
         wrong=wrong,
         children=(),
-        hint="You cannot know whether it was done. Let the error end the pass, and read again: the tickets that are "
-        "still there are the ones to count.",
+        hint="If the answer is lost, you cannot know whether it was done; after a 409 it wasn't. Either way, let the "
+        "error end the pass, and read again: the tickets that are still there are the ones to count.",
     )
 
 
