@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from converge import cluster
+from converge import cli, cluster
 from converge.cli import app
 from converge.grader import course as courses
 from converge.grader.course.last_run import LastRun
@@ -249,3 +249,16 @@ def test_version_says_what_a_report_needs():
     assert list(said) == ["Converge", "Kubernetes", "Python"]
     assert re.fullmatch(r"\d+\.\d+\.\d+", said["Kubernetes"])
     assert sys.executable in said["Python"]
+
+
+def test_ctrl_c_while_a_dataclass_is_made_is_no_crash(monkeypatch, capsys):
+    """Python 3.11 wraps what is raised there in a RuntimeError, and imports make dataclasses."""
+
+    def interrupted():
+        raise RuntimeError("Error calling __set_name__") from KeyboardInterrupt()
+
+    monkeypatch.setattr(cli, "app", interrupted)
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    assert ended.value.code == 130
+    assert "interrupted" in capsys.readouterr().err

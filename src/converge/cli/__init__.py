@@ -43,6 +43,9 @@ def main() -> None:
         explained = explain(error)
         print(f"converge: {explained or disk.sentence(error)}", file=sys.stderr)
         sys.exit(3 if explained else disk.exit_status(error))
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, RuntimeError) as error:
+        # Python 3.11 wraps what is raised while a dataclass is being made, a Ctrl-C during an import as well.
+        if not isinstance(error, KeyboardInterrupt) and not isinstance(error.__cause__, KeyboardInterrupt):
+            raise
         print("\nconverge: interrupted; run the same command again to continue", file=sys.stderr)
         sys.exit(130)
