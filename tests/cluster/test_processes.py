@@ -25,6 +25,17 @@ def test_a_program_runs_until_its_last_thread_has_ended(tmp_path: Path) -> None:
     process = psutil.Process(remembered.pid)
     until("the end of the first thread", lambda: process.status() == psutil.STATUS_ZOMBIE, within=30)
     assert remembered.process() is not None, "it still holds its port"
+    assert processes.is_ending(remembered.pid)
     assert processes.kill([process]) == []
     assert remembered.process() is None
     assert process.net_connections() == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads what Linux says about signals")
+def test_a_program_that_nobody_killed_is_not_ending(tmp_path: Path) -> None:
+    remembered = processes.start([sys.executable, "-c", "import time; time.sleep(600)"], tmp_path / "log", {})
+    process = psutil.Process(remembered.pid)
+    assert not processes.is_ending(remembered.pid)
+    assert processes.kill([process]) == []
+    process.wait(30)
+    assert not processes.is_ending(remembered.pid), "it has ended"

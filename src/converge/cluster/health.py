@@ -3,6 +3,7 @@
 import time
 
 from converge.cluster.model import Cluster
+from converge.cluster.processes import is_ending
 from converge.cluster.providers.base import Provider
 from converge.runtime import Client, RuntimeProblem
 
@@ -35,7 +36,7 @@ def problem(provider: Provider) -> str:
 
 
 def _stopped(there: Cluster) -> str:
-    names = [part.name for part in there.parts if not part.alive]
+    names = [part.name for part in there.parts if not part.alive or (part.pid and is_ending(part.pid))]
     if not names:
         return ""
     have = "has" if len(names) == 1 else "have"

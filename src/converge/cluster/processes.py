@@ -45,6 +45,21 @@ def _runs(process: psutil.Process) -> bool:
         return False
 
 
+def is_ending(pid: int) -> bool:
+    """Whether a process that still runs can't be stopped from ending: it was killed, or its first thread has ended.
+
+    A killed program dies when the kernel next gives it the processor. Only Linux says so beforehand.
+    """
+    try:
+        said = dict(
+            line.split(":\t", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines() if ":\t" in line
+        )
+    except OSError:
+        return False
+    pending = int(said["SigPnd"], 16) | int(said["ShdPnd"], 16)
+    return said["State"].startswith("Z") or bool(pending >> (signal.SIGKILL - 1) & 1)
+
+
 def start(command: list[str], log: Path, environment: dict[str, str]) -> Remembered:
     """Start ``command`` in a session of its own, its output in ``log``."""
     log.parent.mkdir(parents=True, exist_ok=True)
