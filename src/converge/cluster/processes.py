@@ -56,6 +56,7 @@ def is_ending(pid: int) -> bool:
         )
     except OSError:
         return False
+    said = dict(line.split(":\t", 1) for line in lines if ":\t" in line)
     pending = int(said["SigPnd"], 16) | int(said["ShdPnd"], 16)
     return said["State"].startswith("Z") or bool(pending >> (signal.SIGKILL - 1) & 1)
 
