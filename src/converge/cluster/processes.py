@@ -51,9 +51,7 @@ def is_ending(pid: int) -> bool:
     A killed program dies when the kernel next gives it the processor. Only Linux says so beforehand.
     """
     try:
-        said = dict(
-            line.split(":\t", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines() if ":\t" in line
-        )
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     except OSError:
         return False
     said = dict(line.split(":\t", 1) for line in lines if ":\t" in line)
