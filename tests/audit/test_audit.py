@@ -112,9 +112,16 @@ def test_a_write_that_changes_nothing_is_found_when_the_object_is_touched(sessio
         self.client.patch(*WEBAPP, name, namespace, status, subresource="status")
         """,
     )
-    finding = found(session(settings).run(["at-rest"]))["at-rest"]
+    made = session(settings)
+    said: list[str] = []
+    made.say = said.append
+    finding = found(made.run(["at-rest"]))["at-rest"]
     assert finding.id == "at-rest/touched"
     assert "PATCH webapps/" in finding.got
+    assert (finding.failed, finding.tried) == (2, 2)
+    place = next(place for place, each in enumerate(said) if "found after" in each)
+    assert not any(each.startswith("at-rest:") for each in said[:place]), "the clean runs have shown it"
+    assert found(session(settings).replay(finding)), "on its own as well"
 
 
 def test_an_operator_that_takes_all_conditions_for_its_own_gets_a_note(session, tmp_path):

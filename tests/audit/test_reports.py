@@ -8,12 +8,12 @@ from xml.etree import ElementTree
 import pytest
 
 from converge.audit import findings, report
-from converge.audit.attacks import ATTACKS, FOLLOWED, Outcome
+from converge.audit.attacks import ATTACKS, FOLLOWED, Outcome, touched_twice
 from converge.audit.findings import Finding, name_of, places
-from converge.audit.learn import Learned
-from converge.audit.session import ASKS_INSIDE, Report, Row, retract
+from converge.audit.learn import Learned, Touch
+from converge.audit.session import ASKS_INSIDE, NO_SECOND_TRY, TIME_WAS_UP, Report, Row, retract
 from converge.audit.settings import Allowed, AuditError
-from converge.cli.audit import show_row
+from converge.cli.audit import show_end, show_row
 from converge.testing.verdicts.failure import Failure
 from tests.audit.conftest import settings_for
 
@@ -40,6 +40,41 @@ def test_what_is_allowed_flaky_or_a_note_fails_no_build(made):
     assert made.failed
     assert [each.counts for each in made.findings] == [True, False, False]
     assert not finding(severity="note").counts
+
+
+def test_what_there_was_no_time_to_try_again_is_shown_and_fails_no_build(made, capsys):
+    made.rows[0].findings[0].unsure = NO_SECOND_TRY
+    assert not made.failed
+    show_row(made.rows[0])
+    assert f"error deletion/background  ({NO_SECOND_TRY})" in capsys.readouterr().out
+    assert f"tried: {NO_SECOND_TRY}" in report.as_text(made.rows[0].findings[0])
+    suite = ElementTree.fromstring(report.junit(made)).find("testsuite")
+    assert (suite.get("failures"), suite.get("skipped")) == ("0", "3")
+    assert json.loads(report.sarif(made))["runs"][0]["results"][0]["level"] == "note"
+
+
+def test_the_summary_counts_the_cases_that_were_made(made, capsys):
+    made.rows[1].leave_out([{"how": "ended"}, {"how": "expired"}], TIME_WAS_UP)
+    show_end(made)
+    said = capsys.readouterr().out
+    assert "in 7 of 9 cases" in said
+    assert "Time was up before the other 2" in said
+    assert made.rows[1].left_out == [f"2 of 3 cases (ended, expired): {TIME_WAS_UP}"]
+    many = Row(made.rows[1].attack, 9)
+    many.leave_out([{"how": str(number)} for number in range(9)], TIME_WAS_UP)
+    assert many.left_out == [f"9 of 9 cases (0, 1, 2, 3, 4, 5, …): {TIME_WAS_UP}"]
+
+
+def test_touches_in_both_clean_runs_are_one_case_only_if_they_agree():
+    wrote = Touch(Failure(when="touched", expected="no write at all", got="1 write, 0 of which changed nothing:\nx"))
+    found = touched_twice(Learned(touches=[wrote, wrote]))
+    assert found is not None
+    assert found[1].failure is wrote.failure
+    held = touched_twice(Learned(touches=[Touch(), Touch()]))
+    assert held is not None
+    assert held[1].failure is None
+    assert touched_twice(Learned(touches=[wrote, Touch()])) is None
+    assert touched_twice(Learned(touches=[wrote])) is None
 
 
 def test_junit_counts_what_counts(made):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,11 +12,14 @@ from converge.testing.operator import STOP_SECONDS, Launch, Operator
 from converge.testing.verdicts.evidence import NOT_STATE
 from converge.testing.verdicts.failure import Failure, TookTooLong, Verdict
 from converge.testing.waits import idle
+from converge.testing.waits.waiting import interruptions
 
 if TYPE_CHECKING:
     from converge.recorder import Recorder
     from converge.testing.objects.namespace import Namespace
+    from converge.testing.sandbox.process import Process
 
+LOOKS_EVERY = 0.2  # seconds between two looks whether a wait for its end should be interrupted
 MOST_EXITS = 3  # in one attack; a kubelet calls it CrashLoopBackOff long before its tenth
 ELECTION_ANNOTATION = b"control-plane.alpha.kubernetes.io/leader"  # the annotation of locks that are no Leases
 POD_SUBRESOURCES = ("exec", "attach", "portforward", "proxy", "log")
@@ -53,6 +57,15 @@ class AuditedOperator(Operator):
         """Ask it to end. One that doesn't is killed, as a kubelet does after its grace period."""
         with suppress(TookTooLong):
             super().stop(within)
+
+    def _ends(self, run: Process, within: float) -> bool:
+        deadline = time.monotonic() + within
+        while not run.ended.wait(LOOKS_EVERY):
+            for each in interruptions:
+                each()
+            if time.monotonic() > deadline:
+                return False
+        return True
 
     def interrupt(self, final: bool = False) -> None:
         """Start it again when it has exited by itself; complain when that doesn't help."""

@@ -49,6 +49,8 @@ class Finding:
     failed: int = 1
     #: Other cases of the same attack with the same differences.
     also: list[str] = field(default_factory=list)
+    #: Why it wasn't tried a second time, if it should have been.
+    unsure: str = ""
     timeline: str = ""
     #: The file that replays it, and the command that does.
     replay: str = ""
@@ -69,7 +71,7 @@ class Finding:
     @property
     def counts(self) -> bool:
         """Whether it should make a build fail."""
-        return not self.allowed and not self.flaky and self.severity != "note"
+        return not self.allowed and not self.flaky and not self.unsure and self.severity != "note"
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)

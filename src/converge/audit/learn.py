@@ -18,6 +18,7 @@ from converge.audit.clock import Clock
 from converge.audit.sample import Sample
 from converge.audit.settings import AuditError, Settings
 from converge.audit.testbed import AuditTestbed
+from converge.testing.attacks.at_rest import HINT, no_writes_after_touch
 from converge.testing.attacks.every_request import concerns
 from converge.testing.objects import kinds
 from converge.testing.objects.custom_resource import CustomResource
@@ -37,6 +38,14 @@ LEAVES_ALONE_AFTER = 8.0  # the same for one that has read it
 KOPF_RETRIES = 75.0  # seconds: kopf calls a handler that failed again after 60
 PATIENCE = 15.0
 LOOKS_MISSED = 1.5  # of its looks by the clock an operator may miss so many: a busy machine makes it late
+
+
+@dataclass(frozen=True)
+class Touch:
+    """What came of touching an object with which all was well: nothing, or writes."""
+
+    failure: Failure | None = None
+    recorded: Any = None
 
 
 @dataclass
@@ -70,6 +79,8 @@ class Learned:
     #: The first object of the first run: its name is in the examples.
     first: CustomResource | None = None
     restless: Failure | None = None
+    #: What a touch led to in each clean run, as far as it was tried.
+    touches: list[Touch] = field(default_factory=list)
     #: Whether the object comes to an end, as a job does. What isn't compared then is in `snapshot.shape`.
     ends: bool = False
 
@@ -94,8 +105,13 @@ class Learned:
 Say = Callable[[str], None]
 
 
-def learn(make_testbed: Callable[[str], AuditTestbed], sample: Sample, settings: Settings, say: Say) -> Learned:
-    """Run the operator on the sample in fresh namespaces, and compare."""
+def learn(
+    make_testbed: Callable[[str], AuditTestbed], sample: Sample, settings: Settings, say: Say, touching: bool = False
+) -> Learned:
+    """Run the operator on the sample in fresh namespaces, and compare.
+
+    With `touching`, each run ends with a touch. While the first one is touched, the second one comes to rest.
+    """
     learned = Learned(sample.kind)
     with ExitStack() as first_run, ExitStack() as testbeds:
         say("reference run 1 of 2: the sample in a fresh namespace, left alone")
@@ -113,6 +129,8 @@ def learn(make_testbed: Callable[[str], AuditTestbed], sample: Sample, settings:
 
         beside = _first_run(testbed, app, learned, settings.quiet, second_run)
         first = app, snapshot.capture(app, learned.children)
+        if touching:
+            _touch(testbed, app, learned)
         try:
             if beside is None or learned.alone:
                 raise TwoAtOnceError
@@ -121,7 +139,10 @@ def learn(make_testbed: Callable[[str], AuditTestbed], sample: Sample, settings:
             learned.alone = True  # the second one might have been in the way of the first one, which still runs
             testbeds.close()
             first_run.close()
-            seen = [first, *second_run().seen(learned, first)]
+            beside = second_run()
+            seen = [first, *beside.seen(learned, first)]
+        if touching:
+            _touch(beside.testbed, beside.made[0], learned)
         if not learned.alone:
             learned.prepare(testbed.audited_operator)
             learned.clock_watch = Clock(testbed, learned, first_run.pop_all().close)
@@ -145,6 +166,20 @@ def learn(make_testbed: Callable[[str], AuditTestbed], sample: Sample, settings:
         if kind
     }
     return learned
+
+
+def _touch(testbed: AuditTestbed, app: CustomResource, learned: Learned) -> None:
+    """Touch an object at rest. Where this shows nothing about the operator, the attack `at-rest` has to."""
+    operator = testbed.audited_operator
+    if learned.restless or operator.asks_inside_pods():
+        return
+    learned.prepare(operator)
+    try:
+        no_writes_after_touch(operator, app, hint=HINT)
+        learned.touches.append(Touch())
+    except Failure as failure:
+        if not operator.asks_inside_pods():
+            learned.touches.append(Touch(failure, operator.recorded()))
 
 
 Seen = tuple[CustomResource, snapshot.Captured]

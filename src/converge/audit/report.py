@@ -35,6 +35,7 @@ def as_json(report: Report) -> dict[str, Any]:
             {
                 "attack": row.attack.name,
                 "cases": row.cases,
+                "late": row.late,
                 "seconds": round(row.seconds, 1),
                 "answers": dict(row.answers),
                 "left_out": row.left_out,
@@ -79,7 +80,7 @@ def junit(report: Report) -> str:
                 problem = ElementTree.SubElement(case, "failure", type=each.severity, message=each.title)
                 problem.text = as_text(each)
             else:
-                why = each.allowed or ("flaky" if each.flaky else each.severity)
+                why = each.allowed or each.unsure or ("flaky" if each.flaky else each.severity)
                 ElementTree.SubElement(case, "skipped", message=f"{why}: {each.title}")
     ElementTree.indent(suites)
     return '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(suites, encoding="unicode") + "\n"
@@ -99,7 +100,7 @@ def sarif(report: Report) -> str:
     results = [
         {
             "ruleId": each.attack,
-            "level": "note" if each.flaky else each.severity,
+            "level": "note" if each.flaky or each.unsure else each.severity,
             "message": {"text": as_text(each)},
             "locations": [place],
             "partialFingerprints": {"finding": each.id},
@@ -120,10 +121,14 @@ def as_text(finding: Finding) -> str:
         "expected": finding.expected,
         "got": finding.got,
         "try": finding.hint,
-        "tried": f"{finding.tried} times, and it happened {finding.failed} times",
+        "tried": _tried(finding),
         "replay": finding.again,
     }
     return "\n".join(f"{name}: {text}" for name, text in parts.items() if text)
+
+
+def _tried(finding: Finding) -> str:
+    return finding.unsure or f"{finding.tried} times, and it happened {finding.failed} times"
 
 
 def _relative(path: Path) -> str:
@@ -202,7 +207,7 @@ def _section(finding: Finding) -> Iterator[str]:
         "evidence": "\n".join(finding.seen),
         "the same at": ", ".join(finding.also),
         "allowed": finding.allowed,
-        "tried": f"{finding.tried} times, and it happened {finding.failed} times",
+        "tried": _tried(finding),
         "again": finding.again,
     }
     for name, text in rows.items():

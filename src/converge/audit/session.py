@@ -12,7 +12,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from converge.audit import inputs as input_files
-from converge.audit.attacks import ATTACKS, ERROR, FOLLOWED, NOTE, WALKS, Attack, AttackContext, Outcome
+from converge.audit.attacks import (
+    AT_REST,
+    ATTACKS,
+    ERROR,
+    FOLLOWED,
+    NOTE,
+    WALKS,
+    Attack,
+    AttackContext,
+    Outcome,
+    touched_twice,
+)
 from converge.audit.audited_operator import inside_pods
 from converge.audit.edits import SpecEdit, candidates
 from converge.audit.findings import Finding, name_of, places, save
@@ -22,6 +33,7 @@ from converge.audit.sample import Sample
 from converge.audit.settings import AuditError, Settings
 from converge.audit.target import FIRST_LOOK_SECONDS, AuditTarget
 from converge.audit.testbed import AuditTestbed
+from converge.audit.time_limit import TimeLimit, TimeUp
 from converge.testing.verdicts.failure import Failure
 from converge.testing.waits.idle import NO_MORE_WRITES
 
@@ -31,10 +43,18 @@ if TYPE_CHECKING:
 
 ASKS_INSIDE = "no verdict: it keeps trying to reach what runs inside its Pods, and nothing runs there"
 LOOKS_LATER = "all is right in the end: the operator looks by the clock, after longer than the first look waited"
+TOO_SHORT = (
+    "Time was up before the operator had been seen on two samples that were left alone, so nothing was attacked. It "
+    "had {:g} s: give it more with --time."
+)
 NOT_KEPT_AT_ITS_END = "the object comes to an end, and nobody expects it to be kept as its spec says afterwards"
 MOST_EDITS = 12
 Unsure = tuple[Outcome, Finding]
 Again = ParallelWork[Unsure, None]
+MOST_NAMED = 6  # of the cases of one attack that time was too short for
+TIME_WAS_UP = "time was up"
+INTERRUPTED = "interrupted, because time was up"
+NO_SECOND_TRY = "time was up before it could be tried again"
 MOST_FINDINGS = 4  # of one attack that are confirmed and shown; the others are counted
 
 
@@ -49,6 +69,18 @@ class Row:
     answers: list[tuple[str, str]] = field(default_factory=list)
     #: Why cases were not made, or what went wrong on our side.
     left_out: list[str] = field(default_factory=list)
+    #: How many of its cases were not made, or not to their end, because time was up.
+    late: int = 0
+    #: Cases that the clean runs have made already.
+    done: list[dict[str, Any]] = field(default_factory=list)
+
+    def leave_out(self, cases: Sequence[dict[str, Any]], because: str) -> None:
+        """Note cases for which there was no time, by name."""
+        names = [name_of("", each).strip("/") for each in cases]
+        named = ", ".join([*names[:MOST_NAMED], *(["…"] if len(names) > MOST_NAMED else [])])
+        many = f"{len(cases)} of {self.cases} cases"
+        self.left_out.append(f"{many}{f' ({named})' if named else ''}: {because}")
+        self.late += len(cases)
 
 
 @dataclass
@@ -100,13 +132,13 @@ class Session:
         self.say = say
         self.inputs = input_files.read(settings)
         self.sample = Sample(self.inputs, settings.unique)
-        self.began = time.monotonic()
-        self.deadline = self.began + seconds
+        self.limit = TimeLimit(seconds)
         self.report = Report(settings, seed, self.inputs.kind)
         self.requests: list[Any] = []
         self.lanes = lanes
         self.confirms = True
         self.slots = OperatorSlots(1)
+        self.begun: dict[str, Row] = {}
 
     def run(self, only: Sequence[str] = (), on_row: Callable[[Row], None] = lambda row: None) -> Report:
         """Make the attacks, in order."""
@@ -114,8 +146,8 @@ class Session:
             if name not in [each.name for each in ATTACKS]:
                 raise AuditError(f"There is no attack {name!r}; there are: {', '.join(a.name for a in ATTACKS)}.")
         with input_files.installed(self.admin, self.inputs), self._clock_stopped():
-            context = self._prepare(on_row)
             wanted = [each for each in ATTACKS if not only or each.name in only]
+            context = self._prepare(on_row, touching=any(each.name == AT_REST for each in wanted))
             for row in self._side_by_side(wanted, context):
                 self.report.rows.append(row)
                 on_row(row)
@@ -130,7 +162,7 @@ class Session:
         def make(attack: Attack) -> Row:
             if attack.keeps and context.learned.ends:
                 return Row(attack, left_out=[NOT_KEPT_AT_ITS_END])
-            return self.attack(attack, context, attack.cases(context))
+            return self.attack(attack, context, attack.cases(context), self.begun.get(attack.name))
 
         def ready(attack: Attack) -> bool:
             return walked or not attack.edits
@@ -153,12 +185,17 @@ class Session:
         self._finish()
         return self.report
 
-    def _prepare(self, on_row: Callable[[Row], None]) -> AttackContext:
+    def _prepare(self, on_row: Callable[[Row], None], touching: bool = False) -> AttackContext:
         """The reference, and what an audit could try."""
         began = time.monotonic()
-        learned = learn(self._testbed, self.sample, self.settings, self.say)
+        try:
+            with self.limit.interrupts():
+                learned = learn(self._testbed, self.sample, self.settings, self.say, touching)
+        except TimeUp:
+            raise AuditError(TOO_SHORT.format(self.limit.seconds)) from None
         self.report.learned = learned
         self.requests += learned.requests
+        self._touched(learned)
         if learned.restless and not any(map(inside_pods, learned.requests)):
             attack = Attack("never-at-rest", "the sample, left alone", ERROR, lambda context: [], lambda *_: iter(()))
             row = Row(attack, 1, time.monotonic() - began)
@@ -175,6 +212,21 @@ class Session:
         edits = candidates(self.sample.spec, self.inputs.schema, MOST_EDITS, self.seed, names)
         return AttackContext(learned, edits)
 
+    def _touched(self, learned: Learned) -> None:
+        """Report what touches in both clean runs have led to: that's a case made twice."""
+        found = touched_twice(learned)
+        if found is None:
+            return
+        case, outcome, recorded = found
+        attack = next(each for each in ATTACKS if each.name == AT_REST)
+        row = self.begun[attack.name] = Row(attack, done=[case])
+        if outcome.failure:
+            finding = self._finding(attack, outcome, recorded)
+            finding.tried = finding.failed = len(learned.touches)
+            self._keep(finding, recorded)
+            row.findings.append(finding)
+            self._found(finding)
+
     @contextmanager
     def _clock_stopped(self) -> Iterator[None]:
         """In the end nobody needs to know any more how often the operator looks around."""
@@ -187,23 +239,27 @@ class Session:
     def _finish(self, all_made: bool = False) -> None:
         from converge.audit import rights
 
-        self.report.seconds = time.monotonic() - self.began
+        self.report.seconds = self.limit.spent
         self.report.role = rights.needed(self.requests)
         if self.settings.rights and all_made:  # what a few attacks don't use may be needed all the same
             self.report.unused = rights.unused(self.settings.rights, self.requests)
 
     # One attack.
 
-    def attack(self, attack: Attack, context: AttackContext, cases: Sequence[dict[str, Any]]) -> Row:
-        """Make the cases of an attack, those that fit beside each other at once."""
-        row, began = Row(attack, len(cases)), time.monotonic()
+    def attack(
+        self, attack: Attack, context: AttackContext, cases: Sequence[dict[str, Any]], begun: Row | None = None
+    ) -> Row:
+        """Make the cases of an attack that aren't made yet, those that fit beside each other at once."""
+        row, began = begun or Row(attack), time.monotonic()
+        row.cases = len(cases)
+        cases = [each for each in cases if each not in row.done]
         pending = [list(cases[first : first + attack.batch]) for first in range(0, len(cases), attack.batch)]
         again: list[Again] = []
         with ExitStack() as unfinished:
             with self._testbeds(f"audit {attack.name}") as testbeds:
                 for number, batch in enumerate(pending):
-                    if time.monotonic() > self.deadline:
-                        row.left_out.append(f"{sum(map(len, pending[number:]))} of {len(cases)} cases: time was up")
+                    if self.limit.is_over:
+                        row.leave_out([each for batch in pending[number:] for each in batch], TIME_WAS_UP)
                         break
                     self.say(f"{attack.name}: {attack.says} ({number * attack.batch + 1} of {len(cases)})")
                     if failed := self._batch(attack, context, batch, row, testbeds):
@@ -218,19 +274,23 @@ class Session:
         self, attack: Attack, context: AttackContext, batch: Sequence[dict[str, Any]], row: Row, testbeds: _Testbeds
     ) -> list[Unsure]:
         """Make some cases; returns what has to be tried again."""
+        outcomes: list[Outcome] = []
         try:
-            target = testbeds.target(context.learned)
-            target.thorough = not self.confirms
-            target.deadline = self.deadline
-            outcomes = list(attack.run(target, context, batch))
+            with self.limit.interrupts():
+                target = testbeds.target(context.learned)
+                target.thorough = not self.confirms
+                for outcome in attack.run(target, context, batch):
+                    outcome.gave_up = target.gave_up
+                    outcomes.append(outcome)
         except AuditError:
             raise
+        except TimeUp:
+            row.leave_out([each for each in batch if not any(made(each, one) for one in outcomes)], INTERRUPTED)
         except Exception as error:  # ours, or the cluster's: it says nothing about the operator
             row.left_out.append(f"{name_of(attack.name, batch[0])}: {_line(error)}")
             testbeds.drop()
             return []
         for each in outcomes:
-            each.gave_up = target.gave_up
             if each.failure and testbeds.asks_inside_pods() and only_keeps_writing(attack, each.failure):
                 each.failure, each.answer = None, ASKS_INSIDE
         failed = [each for each in outcomes if each.failure]
@@ -256,20 +316,26 @@ class Session:
             if self.confirms and finding.severity != NOTE:  # a note costs no one a build, so it isn't worth the time
                 unsure.append((outcome, finding))
             else:
-                self._found()
+                self._found(finding)
         return unsure
 
-    def _found(self) -> None:
+    def _found(self, finding: Finding) -> None:
         if self.report.first_finding is None:
-            self.report.first_finding = time.monotonic() - self.began
+            self.report.first_finding = self.limit.spent
+        self.say(f"found after {self.limit.spent:.0f} s: {finding.id}: {finding.title}\n")
 
     def _again(self, attack: Attack, context: AttackContext, unsure: Sequence[Unsure], row: Row) -> Again:
         """Try findings once more, each in a fresh namespace."""
 
         def confirm(each: Unsure) -> None:
+            outcome, finding = each
             with self._testbeds(f"audit {attack.name}") as testbeds:
-                self._confirm(attack, context, *each, testbeds)
-                outcome, finding = each
+                try:
+                    with self.limit.interrupts():
+                        self._confirm(attack, context, outcome, finding, testbeds)
+                except TimeUp:
+                    finding.unsure = NO_SECOND_TRY
+                    return
                 if (
                     finding.failed > 1
                     and testbeds.asks_inside_pods()
@@ -286,18 +352,17 @@ class Session:
     ) -> None:
         """Make the case again. Its second recording has nothing else in it, so that's the one to show."""
         self.say(f"{attack.name}: once more, to be sure")
-        finding.tried += 1
         try:
             target = testbeds.target(context.learned)
             target.thorough = True
             again = [each for each in attack.run(target, context, [outcome.args]) if each.failure]
         except Exception as error:
             finding.seen.append(f"it couldn't be tried again: {_line(error)}")
-            finding.tried -= 1
             return
+        finding.tried += 1
         finding.failed += bool(again)
         if again:
-            self._found()
+            self._found(finding)
             self._keep(finding, testbeds.recorded())
 
     def _finding(self, attack: Attack, outcome: Outcome, recorded: Any) -> Finding:
@@ -393,6 +458,11 @@ def followed(edits: Sequence[SpecEdit], row: Row) -> list[SpecEdit]:
     """The edits that the operator carries out, which other attacks use."""
     good = {name for name, answer in row.answers if answer.startswith(FOLLOWED)}
     return [each for each in edits if name_of(WALKS, {"path": each.path}) in good]
+
+
+def made(case: dict[str, Any], outcome: Outcome) -> bool:
+    """Whether an outcome is that of a case. It may say more precisely where it struck."""
+    return all(outcome.args.get(key) == value for key, value in case.items())
 
 
 def retract(finding: Finding, row: Row, because: str) -> None:

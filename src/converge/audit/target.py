@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import time
 from typing import Any
 
 from converge.audit import snapshot
@@ -36,8 +34,6 @@ class AuditTarget:
         self.thorough = False
         #: Whether a first look ended early: an operator that looks by the clock might have come to it later.
         self.gave_up = False
-        #: When to compare nothing more, by the clock of `time.monotonic`: the audit's time is up.
-        self.deadline = math.inf
         #: The requests of a clean object, once they are known.
         self.followed: tuple[EveryRequest, Reference] | None = None
         learned.prepare(testbed.audited_operator)
@@ -68,11 +64,6 @@ class AuditTarget:
             each for each in lately if each.resource and not each.is_watch and (each.is_write or each.status != 404)
         ]
         return any(each.fault or (each.status or 0) >= 400 for each in asked)
-
-    @property
-    def late(self) -> bool:
-        """Whether there's no time left for a first look. A second one is always made."""
-        return not self.thorough and time.monotonic() > self.deadline
 
     @property
     def operator(self) -> AuditedOperator:

@@ -72,9 +72,11 @@ class AuditTestbed(Testbed[Namespace]):
         """End it all. Objects that the next operator could take for its own are gone when this returns."""
         used = "namespace" in self.__dict__
         super().close()
-        if used:
-            self._forget()
-        shutil.rmtree(self._temporary, ignore_errors=True)
+        try:
+            if used:
+                self._forget()
+        finally:
+            shutil.rmtree(self._temporary, ignore_errors=True)
 
     def _forget(self) -> None:
         """Delete the objects now: the server gets to them only some time after it has heard of the namespace's end."""

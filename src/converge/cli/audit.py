@@ -37,7 +37,7 @@ def audit(
     env: Annotated[list[str] | None, typer.Option(help="NAME=VALUE for the operator; may be repeated.")] = None,
     attack: Annotated[list[str] | None, typer.Option(help="Only this attack; may be repeated.")] = None,
     seed: Annotated[int, typer.Option(help="The seed for everything random.")] = 1,
-    time: Annotated[str, typer.Option(help="Start no new attack after this long: 90s, 10m, 1h.")] = "10m",
+    time: Annotated[str, typer.Option(help="How long it may take: 90s, 10m, 1h.")] = "10m",
     lanes: Annotated[int, typer.Option(min=1, help="How many attacks to make side by side.")] = 3,
     allow: Annotated[Path | None, typer.Option(help="A TOML file of findings that you accept, with reasons.")] = None,
     replay: Annotated[Path | None, typer.Option(help="A finding's file: run it again.")] = None,
@@ -214,7 +214,7 @@ def show_finding(finding: Finding) -> None:
     from rich.text import Text
 
     style = "dim" if finding.allowed else STYLES[finding.severity]
-    how = f"{finding.failed} of {finding.tried} tries"
+    how = finding.unsure or f"{finding.failed} of {finding.tried} tries"
     console.print(
         Text.assemble("    ", (f"{finding.severity} ", style), finding.id, (f"  ({how})", "dim")), soft_wrap=True
     )
@@ -261,10 +261,14 @@ def show_end(report: Report) -> None:
     others = len(report.findings) - len(counting)
     first = f", the first after {report.first_finding:.0f} s" if counting and report.first_finding is not None else ""
     many = f"{len(counting)} finding{'s' if len(counting) != 1 else ''}{first}"
-    rest = f" and {others} that {'is' if others == 1 else 'are'} a note, flaky or allowed" if others else ""
-    cases = sum(row.cases for row in report.rows)
-    made = f"{cases} case{'s' if cases != 1 else ''}"
-    console.print(f"\n{many}{rest}, in {made} and {report.seconds:.0f} s (seed {report.seed}).", markup=False)
+    why_not = "a note, flaky, allowed or not tried again"
+    rest = f" and {others} that {'is' if others == 1 else 'are'} {why_not}" if others else ""
+    cases, late = sum(row.cases for row in report.rows), sum(row.late for row in report.rows)
+    done = f"{cases - late} of {cases} cases" if late else f"{cases} case{'s' if cases != 1 else ''}"
+    summary = f"\n{many}{rest}, in {done} and {report.seconds:.0f} s (seed {report.seed})."
+    console.print(summary, markup=False, soft_wrap=True)
+    if late:
+        console.print(f"Time was up before the other {late}: they're listed above as left out.", markup=False)
 
 
 def write(

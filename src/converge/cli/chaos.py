@@ -39,7 +39,7 @@ def chaos(
     ] = "labs",
     attack: Annotated[list[str] | None, typer.Option(help="Only this attack; may be repeated.")] = None,
     seed: Annotated[int, typer.Option(help="The seed for everything random.")] = 1,
-    time: Annotated[str, typer.Option(help="Start no new attack after this long: 90s, 10m, 1h.")] = "10m",
+    time: Annotated[str, typer.Option(help="How long it may take: 90s, 10m, 1h.")] = "10m",
     lanes: Annotated[int, typer.Option(min=1, help="How many attacks to make side by side.")] = 3,
     replay: Annotated[Path | None, typer.Option(help="A finding's file: run it again.")] = None,
     list_: Annotated[bool, typer.Option("--list", help="Only say which attacks are fair to this lab.")] = False,

@@ -147,8 +147,9 @@ class Program:
 
 def row(name: str, report: Path) -> str:
     data = json.loads(report.read_text())
-    cases = sum(each["cases"] for each in data["attacks"])
-    found = [each["id"] for row in data["attacks"] for each in row["findings"] if each["failed"] == each["tried"]]
+    cases = sum(each["cases"] - each["late"] for each in data["attacks"])
+    every = [each for row in data["attacks"] for each in row["findings"]]
+    found = [each["id"] for each in every if each["failed"] == each["tried"] and not each["unsure"]]
     first = f"{data['first_finding']:.0f} s" if data["first_finding"] else "–"
     return f"| {name} | {cases} | {data['seconds']:.0f} | {first} | {', '.join(found) or '–'} |"
 

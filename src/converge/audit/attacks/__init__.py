@@ -5,16 +5,17 @@ A case is a small JSON object that says where to strike, so that a finding can b
 """
 
 from converge.audit.attacks import at_rest, crashes, objects, other_writers, requests, stale_events, walks
+from converge.audit.attacks.at_rest import AT_REST, touched_twice
 from converge.audit.attacks.base import ERROR, NOTE, WARNING, Attack, AttackContext, Outcome
 from converge.audit.attacks.walks import FOLLOWED, WALKS, tells
 
 #: By name, in order of value: time may be up before the last of them.
 ORDER = (
     "at-rest",
-    "deletion",
     "old-cache",
-    "old-deletion",
     "late-children",
+    "deletion",
+    "old-deletion",
     "killed-after",
     "walks",
     "left-alone",
@@ -45,6 +46,7 @@ ATTACKS = tuple(_KNOWN[name] for name in ORDER)
 
 __all__ = [
     "ATTACKS",
+    "AT_REST",
     "ERROR",
     "FOLLOWED",
     "NOTE",
@@ -55,4 +57,5 @@ __all__ = [
     "AttackContext",
     "Outcome",
     "tells",
+    "touched_twice",
 ]

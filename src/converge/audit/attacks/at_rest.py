@@ -5,13 +5,17 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from converge.audit.attacks.base import NOTE, WARNING, Args, Attack, AttackContext, Outcome, always
+from converge.audit.learn import Learned
 from converge.audit.target import AuditTarget
 from converge.testing import attacks
 from converge.testing.attacks.at_rest import HINT
 from converge.testing.verdicts.failure import Failure
 
+AT_REST = "at-rest"
+TOUCHED, RESTARTED = {"moment": "touched"}, {"moment": "restarted"}
 LEFT_ALONE = 35.0  # seconds: many operators do something every 30
 FEWEST_READS_OF_A_POLL = 3  # reads of the same thing in that time: one or two may be a watch that begins again
 READS_HINT = "A watch tells you when something changes. Ask again by the clock only for what no watch can tell."
@@ -19,19 +23,35 @@ READS_HINT = "A watch tells you when something changes. Ask again by the clock o
 
 def _at_rest(target: AuditTarget, context: AttackContext, cases: Sequence[Args]) -> Iterator[Outcome]:
     for args in cases:
-        operator, restarted = target.operator, args["moment"] == "restarted"
+        operator = target.operator
         try:
             app = target.running()
-            if restarted:
+            if args == RESTARTED:
                 attacks.no_writes_after_restart(operator, app, hint=HINT)
             else:
                 attacks.no_writes_after_touch(operator, app, hint=HINT)
             yield Outcome(args)
         except Failure as failure:
-            # Once per start, and the server throws it away: that's worth a note. So is server-side apply, which is
-            # made for saying the same again.
-            only_said = restarted or _applies(failure.got)
-            yield Outcome(args, failure, severity=NOTE if only_said and _futile(failure.got) else "")
+            yield _wrote(args, failure)
+
+
+def _wrote(args: Args, failure: Failure) -> Outcome:
+    """It wrote at rest.
+
+    Once per start, and the server throws it away: that's worth a note. So is server-side apply, which is made for
+    saying the same again.
+    """
+    only_said = args == RESTARTED or _applies(failure.got)
+    return Outcome(args, failure, severity=NOTE if only_said and _futile(failure.got) else "")
+
+
+def touched_twice(learned: Learned) -> tuple[Args, Outcome, Any] | None:
+    """The case of a touch, if both clean runs have answered it, and in the same way; with the second recording."""
+    if len(learned.touches) != 2 or len({bool(each.failure) for each in learned.touches}) == 2:
+        return None
+    failure = learned.touches[-1].failure
+    outcome = _wrote(TOUCHED, failure) if failure else Outcome(TOUCHED)
+    return TOUCHED, outcome, learned.touches[-1].recorded
 
 
 def _futile(got: str) -> bool:
@@ -79,10 +99,10 @@ def _polled(target: AuditTarget, mark: float) -> Failure | None:
 
 ATTACKS = (
     Attack(
-        "at-rest",
+        AT_REST,
         "touched and started again: nothing to do, nothing written",
         WARNING,
-        always({"moment": "touched"}, {"moment": "restarted"}),
+        always(TOUCHED, RESTARTED),
         _at_rest,
     ),
     Attack("left-alone", f"left alone for {LEFT_ALONE:g} s", WARNING, always({}), _left_alone),

@@ -36,7 +36,6 @@ FOLLOWED = "followed"
 NO_DIFFERENCE = "it makes no difference to the children"
 REFUSED = "the operator refuses it: a new object with it isn't carried out"
 CLAIMS_STAY = "a claim that it no longer asks for stays, and so does the data"
-LATE = "time was up before it was compared"
 AT_ONCE = 24  # objects side by side
 ALL_AT_REST_WITHIN = 60.0  # seconds in which all of them come to rest
 MOST_PAIRS = 6
@@ -77,7 +76,7 @@ def _walks(target: AuditTarget, context: AttackContext, cases: Sequence[Args]) -
             yield Outcome(args, answer=refused(error))
     operator.settle(within=ALL_AT_REST_WITHIN)
     for args, walked, fresh, back in there:
-        yield Outcome(args, answer=LATE) if target.late else _compared(target, args, walked, fresh, back)
+        yield _compared(target, args, walked, fresh, back)
 
 
 def _come_up(target: AuditTarget, made: Sequence[CustomResource]) -> None:
@@ -210,7 +209,7 @@ def _two_steps(target: AuditTarget, context: AttackContext, cases: Sequence[Args
     _come_up(target, [walked for _, walked, _, _ in walks])
     for args, walked, both, last in walks:
         try:
-            yield Outcome(args, answer=LATE) if target.late else _walked(target, args, walked, both, last)
+            yield _walked(target, args, walked, both, last)
         except ApiError as error:
             yield Outcome(args, answer=refused(error))
 
