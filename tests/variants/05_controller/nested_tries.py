@@ -4,9 +4,8 @@ import functools
 import logging
 import threading
 
-from converge.operators.lessons import lesson
-from converge.operators.webapp import WEBAPP
-from converge.runtime import Request, TerminalError
+from converge.operators.webapp import WEBAPP, desired_deployment
+from converge.runtime import NotFound, Request, TerminalError
 
 log = logging.getLogger(__name__)
 
@@ -74,9 +73,19 @@ def owner_of(obj):
     return [Request(namespace=metadata["namespace"], name=controller["name"])]
 
 
+def reconcile(client, request):
+    try:
+        webapp = client.get(*WEBAPP, request.name, request.namespace)
+    except NotFound:
+        return
+    deployment, metadata = desired_deployment(webapp), webapp["metadata"]
+    owner = {"apiVersion": WEBAPP[0], "kind": WEBAPP[1], "name": metadata["name"], "uid": metadata["uid"]}
+    deployment["metadata"]["ownerReferences"] = [{**owner, "controller": True}]
+    client.apply(deployment, field_manager="lab-05", force=True)
+
+
 def assemble(client, namespace, queue, informer):
-    given = lesson("05_controller")
     first, second = informer(client, *WEBAPP, namespace), informer(client, "apps/v1", "Deployment", namespace)
     first.add_handler(queue.add)
     second.add_handler(queue.add, owner_of)
-    return Controller(functools.partial(given.reconcile, client), queue, [first, second])
+    return Controller(functools.partial(reconcile, client), queue, [first, second])

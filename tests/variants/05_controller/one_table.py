@@ -3,11 +3,8 @@
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
-from converge.operators.lessons import lesson
-from converge.operators.webapp import WEBAPP
-from converge.runtime import Request, TerminalError
-
-reconcile = lesson("05_controller").reconcile
+from converge.operators.webapp import WEBAPP, desired_deployment
+from converge.runtime import NotFound, Request, TerminalError
 
 
 class Controller:
@@ -69,6 +66,17 @@ def owner_of(obj):
         for owner in owners
         if owner.get("controller") is True and owner["kind"] == WEBAPP[1] and owner["apiVersion"] == WEBAPP[0]
     ]
+
+
+def reconcile(client, request):
+    try:
+        webapp = client.get(*WEBAPP, request.name, request.namespace)
+    except NotFound:
+        return
+    deployment, metadata = desired_deployment(webapp), webapp["metadata"]
+    owner = {"apiVersion": WEBAPP[0], "kind": WEBAPP[1], "name": metadata["name"], "uid": metadata["uid"]}
+    deployment["metadata"]["ownerReferences"] = [{**owner, "controller": True}]
+    client.apply(deployment, field_manager="lab-05", force=True)
 
 
 def assemble(client, namespace, queue, informer):
