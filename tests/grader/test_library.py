@@ -57,6 +57,20 @@ class Box:
         while not self.gate.wait(0.001):
             pass
 
+    def sleep_under_all_names(self):
+        self.others = [threading.Thread(target=self.wait, name=f"call-{number}") for number in range(50)]
+        for thread in self.others:
+            thread.start()
+        for thread in self.others:
+            thread.join()
+
+    def sleepers(self):
+        return sum(thread.is_alive() for thread in getattr(self, "others", ()))
+
+    def poll_without_a_condition(self):
+        while not self.gate.is_set():
+            time.sleep(0.001)
+
     def wake(self):
         self.gate.set()
 
@@ -149,6 +163,17 @@ def test_a_call_that_sleeps_is_known_to_sleep(lab):
     assert not over.asleep(), "it has come back"
     box.wake()
     waiting.result()
+
+
+def test_only_the_thread_of_a_call_itself_can_sleep_for_it(lab):
+    """Any thread may call itself `call-7`."""
+    box = lab.Box()
+    waiting, busy = box.sleep_under_all_names.start(), box.poll_without_a_condition.start()
+    assert eventually(lambda: box.sleepers() == 50)
+    assert not busy.asleep(within=0.2)
+    box.wake()
+    waiting.result()
+    busy.result()
 
 
 def test_timeouts_that_never_pass_leave_only_the_notify(lab):

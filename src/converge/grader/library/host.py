@@ -40,6 +40,7 @@ class Host:
         self.wire = wire
         self.objects: dict[int, Any] = {}
         self.numbers = count(1)
+        self.callers: dict[int, threading.Thread] = {}  # the threads of calls that have one of their own
         self.threads: dict[str, queue.SimpleQueue[dict[str, Any]]] = {}
         self.answers: dict[int, queue.SimpleQueue[dict[str, Any]]] = {}
         self.questions = count(1)
@@ -58,8 +59,9 @@ class Host:
                 self.handle(message)  # on the main thread, as any program imports
                 continue
             if not name:
-                call = f"call-{message['id']}"
-                Thread(target=self.handle, args=(message,), name=call, daemon=True).start()
+                number = message["id"]
+                self.callers[number] = Thread(target=self.call, args=(message,), name=f"call-{number}", daemon=True)
+                self.callers[number].start()
                 continue
             if name not in self.threads:
                 self.threads[name] = queue.SimpleQueue()
@@ -69,6 +71,10 @@ class Host:
     def work(self, calls: queue.SimpleQueue[dict[str, Any]]) -> None:
         while True:
             self.handle(calls.get())
+
+    def call(self, message: dict[str, Any]) -> None:
+        self.handle(message)
+        del self.callers[message["id"]]
 
     def handle(self, message: dict[str, Any]) -> None:
         if self.shaking and message["do"] == "call":
@@ -118,7 +124,8 @@ class Host:
 
     def do_asleep(self, message: dict[str, Any]) -> bool:
         """Whether the thread of a call sleeps on a condition, which Events and queues do as well."""
-        return any(sleeps(thread) for thread in threading.enumerate() if thread.name == f"call-{message['call']}")
+        thread = self.callers.get(message["call"])
+        return thread is not None and sleeps(thread)
 
     def do_shake(self, message: dict[str, Any]) -> None:
         """From here on, new threads lose the processor at random lines of the submission."""
