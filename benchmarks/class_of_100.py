@@ -145,11 +145,11 @@ def surprises(graded: Path, points: Points) -> Iterator[str]:
         if not own:
             continue
         total, most = sum(own.values()), work.lab.points
-        note = json.loads((graded / "results" / work.lab.slug / f"{student}.json").read_text())["note"]
+        held = json.loads((graded / "results" / work.lab.slug / f"{student}.json").read_text())["held"]
         worth = {"right": total == most, "wrong": total < most, "slow": total < most, "broken": total == 0}
         if -1 in own.values():
             yield f"{student}: the grader failed"
-        elif not worth.get(work.kind, bool(note) or not cheated(work, own)):
+        elif not worth.get(work.kind, bool(held) or not cheated(work, own)):
             yield f"{student}: {total:g} of {most:g} points"
 
 

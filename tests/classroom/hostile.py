@@ -18,13 +18,11 @@ CHECK = {
     "16": "test_the_manifest_fits_together",
 }
 SAY_GOT = """
-import builtins
 
-
-def print(*words):
+def print(*words, out=print):
     if "GOT" in words:
         raise RuntimeError(repr(words))
-    builtins.print(*words)
+    out(*words)
 """
 WRONG = """
 

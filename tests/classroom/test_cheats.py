@@ -100,11 +100,10 @@ def result_of(graded, student):
 def test_an_attack_earns_no_more_than_it_says_and_gets_nothing(graded, name):
     check, whole = result_of(graded, name)
     earns = said(CHEATS[name], "Earns") if name in CHEATS else "nothing"
-    looked_at = graded[0].note(name, lab_of(name))
     if earns == "nothing":
         assert check.points == 0
-    elif earns == "a note for the instructor":
-        assert check.points == 0 or looked_at
+    elif earns == "nothing until a person accepts it":
+        assert check.points == 0 or whole.held
     else:
         assert check.passed, check.parts
     assert check.status is not Status.ERROR
@@ -175,5 +174,5 @@ def test_the_instructor_is_told_whom_to_look_at(graded):
     table = reports.class_table([lab], reports.marks_of(store, found, [lab], Policy(), {}))
     assert "takes_the_tools_from_memory" in table
     [line] = [line for line in table.splitlines() if line.startswith("takes_the_tools_from_memory")]
-    assert "look at line" in line
-    assert not [line for line in table.splitlines() if line.startswith(HONEST) and "look at line" in line]
+    assert "held, line" in line
+    assert not [line for line in table.splitlines() if line.startswith(HONEST) and "held" in line]

@@ -11,7 +11,9 @@ from types import SimpleNamespace
 
 import psutil
 import pytest
+from typer.testing import CliRunner
 
+from converge import cli
 from converge.classroom import grading, reports, roster
 from converge.classroom.grading import Piece
 from converge.classroom.policy import Policy
@@ -332,3 +334,43 @@ def test_a_formula_in_a_name_is_only_text(tmp_path, lab):
     store, found = ResultStore(tmp_path / "out"), class_of(tmp_path / "in", lab, "+1")
     report(store, found, lab)
     assert "\n'+1," in (tmp_path / "out" / "class.csv").read_text()
+
+
+def test_what_is_held_stays_so_when_it_is_graded_again_and_counts_once_accepted(monkeypatch, tmp_path, lab):
+    [ada] = class_of(tmp_path / "in", lab, "ada")
+    file = tmp_path / "in" / "ada" / lab.file
+    file.write_text("import gc\n")
+    store, course = ResultStore(tmp_path / "out"), courses.load()
+    fake(monkeypatch, lambda check: True)
+    only = {lab: (lab.checks[1],)}
+
+    def grade(checks):
+        grading.grade(course, store, grading.pieces(store, [ada], [lab], checks), lambda piece, result: None)
+        return store.read("ada", lab).held
+
+    assert grade({}) == grade(only) == "line 1: import of gc"
+    assert store.read("ada", lab).points == lab.points
+    grading.accept(store, [ada], [lab], ["ada"])
+    assert grade(only) == ""
+    file.write_text("import gc  # and more\n")
+    assert grade(only) == "line 1: import of gc"
+    file.write_text("pass\n")
+    assert grade(only) == ""
+
+
+def test_the_end_of_a_run_lists_who_is_held_and_how_to_accept(monkeypatch, tmp_path, lab):
+    class_of(tmp_path / "in", lab, "ada", "bob")
+    (tmp_path / "in" / "ada" / lab.file).write_text("import gc\n")
+    fake(monkeypatch, lambda check: True)
+    monkeypatch.setattr(jail, "require", lambda: None)
+    command = ["grade", str(tmp_path / "in"), "--lab", "03", "--out", str(tmp_path / "out")]
+    done = CliRunner().invoke(cli.app, command)
+    assert done.exit_code == 0
+    assert f"ada  03  line 1: import of gc, in {tmp_path / 'in' / 'ada'}" in done.output
+    assert "bob  03  " not in done.output
+    assert "--accept ada" in done.output
+    for options in (["--accept", "ada"], ["--accept", "ada"], []):  # typed again, and without it
+        done = CliRunner().invoke(cli.app, [*command, *options])
+        assert done.exit_code == 0
+        assert "Held" not in done.output
+    assert f"ada,{lab.points},{lab.points}" in (tmp_path / "out" / "class.csv").read_text()

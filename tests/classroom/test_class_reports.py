@@ -8,6 +8,7 @@ import subprocess
 import zipfile
 from datetime import UTC, datetime, timedelta
 from html.parser import HTMLParser
+from xml.etree import ElementTree
 
 import pytest
 import typer.main
@@ -17,8 +18,8 @@ from converge import cli
 from converge.classroom import grading, platforms, policy, reports, roster
 from converge.classroom.grading import Piece
 from converge.classroom.policy import Policy
+from converge.classroom.reading import Held
 from converge.classroom.store import ResultStore
-from converge.classroom.suspicion import look_at
 from converge.grader import course as courses
 from converge.grader.checks.verdict import Status
 
@@ -224,35 +225,99 @@ def test_each_student_gets_a_file_in_each_format_and_is_told_what_was_taken_off(
     assert json.loads((tmp_path / "out" / "gradescope" / "ada.json").read_text())["score"] == LAB.points
 
 
-LIBRARY = [lab for lab in COURSE.labs if lab.kind == "library"]
+# What is held for a person.
+
+GC = Held("line 5: import of gc", "sha of the file")
 
 
-@pytest.mark.parametrize("lab", LIBRARY, ids=lambda lab: lab.slug)
-def test_nobody_has_to_look_at_a_right_answer(lab):
-    for path in (lab.solution, lab.skeleton, *lab.variants.values()):
-        assert look_at(lab, path.read_text()) == "", path
+def held_class(tmp_path, **attempts):
+    """A class in which what is held is right and the rest nearly; for each student, why each attempt is held."""
+    store, found = ResultStore(tmp_path / "out"), []
+    for student, tries in attempts.items():
+        for number, held in enumerate(tries, start=1):
+            found.append(roster.Submission(student, None, number))
+            store.write(found[-1].key, LAB, result(student, len(LAB.checks) - (held is None)), held)
+    return store, found
 
 
-@pytest.mark.parametrize(
-    ("text", "name"),
-    [
-        ("import sys\nsys.settrace(None)", "settrace"),
-        ("from sys import settrace as harmless", "settrace"),
-        ("import gc", "gc"),
-        ("from converge.grader.library import doubles", "converge.grader.library"),
-        ("exec('x')", "exec"),
-        ("getattr(threading, 'set' + 'trace')(None)", "getattr"),
-        ("import sys\nsys.modules['__main__']", "__main__"),
-    ],
-)
-def test_someone_has_to_look_at_what_takes_the_tools_apart(text, name):
-    assert f"uses {name}" in look_at(LAB, text)
-    assert look_at(COURSE.find("01"), text) == ""
+def test_what_is_held_has_no_grade_and_overwrites_none(tmp_path):
+    (tmp_path / "canvas.csv").write_text(CANVAS.format(most=LAB.points))
+    (tmp_path / "moodle.csv").write_text(MOODLE.replace("submission,,", "submission,77,"))
+    store, found = held_class(tmp_path, charles=[GC], ada=[GC], eve=[None])
+    made = marks(store, found)
+    for name, kept in (("canvas.csv", '"Babbage, Charles",1002,u2,charles,One,3,'), ("moodle.csv", "submission,77,")):
+        reports.fill_gradebook(tmp_path / "out", tmp_path / name, [LAB], made)
+        assert kept in (tmp_path / "out" / name).read_text()
+    reports.write(tmp_path / "out", [LAB], made, reports.FORMATS)
+    table = (tmp_path / "out" / "class.csv").read_text()
+    assert f'ada,,0,{LAB.points},"03: held, line 5: import of gc"' in table
+    assert (tmp_path / "out" / "checks.csv").read_text().splitlines()[1].split(",")[-3] == "1", "only eve is counted"
+    assert "<td>1<td>" in (tmp_path / "out" / "statistics.html").read_text()
 
 
-def test_what_is_nested_too_deeply_is_looked_at_and_ends_nothing():
-    """Python runs out of its parser's stack: a MemoryError, in the process that grades the class."""
-    assert "nested too deeply" in look_at(LAB, "-" * 100_000 + "1")
+def test_a_held_student_reads_why_and_no_points(tmp_path):
+    store, found = held_class(tmp_path, ada=[GC])
+    reports.write(tmp_path / "out", [LAB], marks(store, found), reports.FORMATS)
+    page = (tmp_path / "out" / "pages" / "ada.html").read_text()
+    assert "Converge: no grade yet" in page
+    assert "Held until a person has looked at it (line 5: import of gc)." in page
+    assert f"{LAB.points}/{LAB.points} points" not in page
+
+
+def test_no_format_gives_a_grade_to_what_is_held(tmp_path):
+    store, found = held_class(tmp_path, ada=[GC])
+    (tmp_path / "out" / "gradescope").mkdir()
+    (tmp_path / "out" / "gradescope" / "ada.json").write_text('{"score": 32}')  # of what was handed in before
+    reports.write(tmp_path / "out", [LAB], marks(store, found), reports.FORMATS)
+    said = {each.parent.name: each.read_text() for each in (tmp_path / "out").glob("*/ada.*")}
+    assert {name for name in said if "line 5: import of gc" not in said[name]} == {"classroom50"}
+    assert "gradescope" not in said, "it would need a score"
+    classroom50 = json.loads(said["classroom50"])
+    assert (classroom50["score"], classroom50["max-score"], classroom50["tests"]) == (0, 0, [])
+    assert json.loads(said["prairielearn"])["gradable"] is False
+    assert "Grade :=>>" not in said["vpl"]
+    suite = ElementTree.fromstring(said["junit"]).find("testsuite")
+    assert (suite.get("errors"), suite.get("tests")) == ("1", str(len(suite.findall("testcase"))))
+
+
+def test_what_is_accepted_counts_until_another_file_is_handed_in(tmp_path):
+    store, found = held_class(tmp_path, ada=[GC])
+    before = json.loads(store.path("ada", LAB).read_text())
+    assert (before["held"], before["accepted"]) == (GC.why, "")
+    grading.accept(store, found, [LAB], ["ada"])
+    grading.accept(store, found, [LAB], ["ada"])  # the same command, typed again
+    [mark] = marks(store, found)["ada"]
+    assert (mark.counts, mark.points) == (True, LAB.points)
+    store.write("ada", LAB, result("ada", 0), GC)  # graded again
+    assert store.read("ada", LAB).held == ""
+    store.write("ada", LAB, result("ada", 0), Held("line 5: import of gc", "another file"))
+    assert store.read("ada", LAB).held == GC.why
+    assert not marks(store, found)["ada"][0].counts
+
+
+def test_only_what_is_held_can_be_accepted(tmp_path):
+    store, found = held_class(tmp_path, ada=[GC], eve=[None])
+    for student in ("eve", "bob"):
+        with pytest.raises(courses.CourseError, match=f"nothing of {student} is held"):
+            grading.accept(store, found, [LAB], [student])
+    assert store.read("ada", LAB).held
+
+
+def test_the_best_attempt_may_be_one_that_is_held(tmp_path):
+    """Then the lab has no grade until someone has looked: the other attempt is worth less."""
+    store, found = held_class(tmp_path, ada=[None, GC])
+    [mark] = marks(store, found, Policy("best"))["ada"]
+    assert (mark.result.held, mark.counts) == (GC.why, False)
+    grading.accept(store, found, [LAB], ["ada"])
+    [mark] = marks(store, found, Policy("best"))["ada"]
+    assert (mark.points, mark.counts) == (LAB.points, True)
+
+
+def test_of_two_that_are_worth_the_same_the_best_is_not_the_held_one(tmp_path):
+    store, found = held_class(tmp_path, ada=[GC, None])
+    store.write("ada~2", LAB, result("ada", len(LAB.checks)))
+    [mark] = marks(store, found, Policy("best"))["ada"]
+    assert (mark.counts, mark.note) == (True, "attempt 2 of 2")
 
 
 # What platforms get: each is run the way its platform runs it, with a `converge` that only says what it was asked.

@@ -266,6 +266,9 @@ def test_a_submission_that_was_not_handed_in_needs_no_pod(make):
 @pytest.mark.cluster
 def test_a_closed_client_goes_on_with_the_same_job(make, client):
     made = make("ada", "bob", "eve", "joe")
+    for student in ("bob", "eve"):
+        with (made.submissions[0].source.parent / student / LAB.file).open("a") as file:
+            file.write("import gc\n")
 
     def close(piece, result):
         raise KeyboardInterrupt
@@ -282,6 +285,8 @@ def test_a_closed_client_goes_on_with_the_same_job(make, client):
     assert sorted(made.read) == ["ada", "bob", "eve", "joe"]
     attempts = [json.loads(made.store.path(each.key, LAB).read_text())["attempts"] for each in made.submissions]
     assert attempts == [1, 1, 1, 1]
+    held = [made.store.read(each.key, LAB).held for each in made.submissions]
+    assert held == ["", "line 2: import of gc", "line 2: import of gc", ""]
     assert made.nothing_is_left()
 
 

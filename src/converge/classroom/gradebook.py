@@ -62,7 +62,7 @@ def fill(path: Path, labs: Sequence[Lab], marks: Mapping[str, Sequence[LabMark]]
                 number(row[header.index(MOODLE_MAXIMUM)] if MOODLE_MAXIMUM in header else cell(possible, column))
                 or mark.max_points
             )
-            if mark.result is not None and not mark.result.is_ours:
+            if mark.counts and mark.result and not mark.result.is_ours:
                 row[column] = f"{round(mark.points / (mark.max_points or 1) * scale, 2):g}"
     made = io.StringIO()
     csv.writer(made, delimiter=dialect.delimiter, lineterminator="\n").writerows(rows)

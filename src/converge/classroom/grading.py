@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from converge.classroom.reading import Held, look_at
 from converge.classroom.roster import Submission
 from converge.classroom.store import ResultStore
-from converge.classroom.suspicion import look_at
 from converge.grader.checks.verdict import Status
 from converge.grader.course import CheckFacts, Course, Lab
 from converge.grader.course.course_toml import CourseError
@@ -42,13 +42,21 @@ def pieces(
     return [Piece(each, lab) for each, lab in wanted if not store.is_done(each.key, lab)]
 
 
+def accept(store: ResultStore, submissions: Sequence[Submission], labs: Sequence[Lab], students: Sequence[str]) -> None:
+    """Let what is held of these students count. Someone has looked at it."""
+    for student in students:
+        own = [(each.key, lab) for each in submissions for lab in labs if each.student == student]
+        if not sum(store.accept(key, lab) for key, lab in own):
+            raise CourseError(f"--accept {student}: nothing of {student} is held in these labs")
+
+
 def grade(
     course: Course, store: ResultStore, todo: Sequence[Piece], on_stored: Callable[[Piece, LabResult], None]
 ) -> None:
     """Grade each piece in a jail. When this is killed, at most what is under way is lost."""
 
-    def on_result(piece: Piece, result: LabResult, note: str) -> None:
-        on_stored(piece, keep(store, piece, result, note))
+    def on_result(piece: Piece, result: LabResult, held: Held | None) -> None:
+        on_stored(piece, keep(store, piece, result, held))
 
     for start in range(0, len(todo), AT_ONCE):
         with tempfile.TemporaryDirectory(prefix="converge-class-") as scratch:
@@ -56,45 +64,44 @@ def grade(
 
 
 def grade_together(
-    course: Course, todo: Sequence[Piece], scratch: Path, on_result: Callable[[Piece, LabResult, str], None]
+    course: Course, todo: Sequence[Piece], scratch: Path, on_result: Callable[[Piece, LabResult, Held | None], None]
 ) -> None:
-    """Grade the pieces in one pytest. `on_result` gets each result as it comes, with a note if someone has to look."""
-    chosen: list[tuple[Piece, str]] = []
+    """Grade the pieces in one pytest. `on_result` gets each result as it comes, and why it's held."""
+    chosen: list[tuple[Piece, Held | None]] = []
     jobs: list[Job] = []
     for number, piece in enumerate(todo):
         target = scratch / str(number) / piece.lab.slug
-        refusal, note = prepare(piece, target)
+        refusal, held = prepare(piece, target)
         if refusal:
-            on_result(piece, refusal, note)
+            on_result(piece, refusal, held)
             continue
-        chosen.append((piece, note))
+        chosen.append((piece, held))
         timelines = str(scratch / str(number) / "timelines")  # beside what the submission sees
         jobs.append(Job(piece.lab, str(target / piece.lab.file), piece.only, jailed=True, timelines=timelines))
 
     def ended(number: int, result: LabResult) -> None:
-        piece, note = chosen[number]
+        piece, held = chosen[number]
         for check in result.checks:
             check.timeline = html.timeline_of(check)  # the page itself: its file goes with the scratch directory
-        on_result(piece, result, note)
+        on_result(piece, result, held)
 
     if jobs:
         run(course, jobs, on_result=ended)
 
 
-def prepare(piece: Piece, target: Path) -> tuple[LabResult | None, str]:
-    """Copy a submission's files. Returns a result if they can't be graded, and a note if someone has to look."""
+def prepare(piece: Piece, target: Path) -> tuple[LabResult | None, Held | None]:
+    """Copy a submission's files. Returns a result if they can't be graded, and why someone has to look if they can."""
     if wrong := piece.submission.copy(piece.lab, target):
-        return refused(piece, wrong), ""
-    text = (target / piece.lab.file).read_text(encoding="utf-8", errors="replace")
-    return None, look_at(piece.lab, text)
+        return refused(piece, wrong), None
+    return None, look_at(piece.lab, target / piece.lab.file)
 
 
-def keep(store: ResultStore, piece: Piece, result: LabResult, note: str) -> LabResult:
+def keep(store: ResultStore, piece: Piece, result: LabResult, held: Held | None) -> LabResult:
     """Store a result, of one check beside the others that were known before. Returns what is stored."""
     result.against = piece.submission.student  # not where the copy was
     if piece.only:
         result = store.merge(piece.submission.key, piece.lab, result)
-    store.write(piece.submission.key, piece.lab, result, note)
+    store.write(piece.submission.key, piece.lab, result, held)
     return result
 
 

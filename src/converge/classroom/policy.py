@@ -43,7 +43,11 @@ class LabMark:
     max_points: int
     result: LabResult | None
     note: str = ""
-    look: str = ""  # for the instructor: why to look at what was handed in
+
+    @property
+    def counts(self) -> bool:
+        """Whether there is a mark: a lab that wasn't graded has none, nor has one that is held for a person."""
+        return self.result is not None and not self.result.held
 
 
 class Attempt(NamedTuple):
@@ -51,7 +55,6 @@ class Attempt(NamedTuple):
 
     result: LabResult | None
     handed_in: datetime | None = None
-    look: str = ""
 
 
 @dataclass(frozen=True)
@@ -75,18 +78,18 @@ class Policy:
     def mark(self, lab: Lab, tries: Sequence[Attempt]) -> LabMark:
         """The mark of a student's attempts at one lab, in their order."""
         marks = []
-        for number, (result, handed_in, look) in enumerate(tries, start=1):
+        for number, (result, handed_in) in enumerate(tries, start=1):
             if result is None:
                 continue
             off = self.percent_off(lab, handed_in)
             notes = [f"attempt {number} of {len(tries)}"] if len(tries) > 1 else []
             notes += [f"late, {off:g}% off"] if off else []
             points = round(result.points * (100 - off) / 100, 2)
-            marks.append(LabMark(points, result.max_points, result, ", ".join(notes), look))
+            marks.append(LabMark(points, result.max_points, result, ", ".join(notes)))
         if not marks:
             return LabMark(0, lab.points, None)
-        # Of two that are worth the same, the earlier one: it has less to explain.
-        return max(marks, key=lambda mark: mark.points) if self.attempts == "best" else marks[-1]
+        # Of two that are worth the same, one that isn't held, or else the earlier one: it has less to explain.
+        return max(marks, key=lambda mark: (mark.points, mark.counts)) if self.attempts == "best" else marks[-1]
 
 
 def read_policy(path: Path, course: Course) -> Policy:

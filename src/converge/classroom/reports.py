@@ -45,10 +45,7 @@ def marks_of(
         student: [
             policy.mark(
                 lab,
-                [
-                    Attempt(store.read(each.key, lab), times.get((student, each.attempt)), store.note(each.key, lab))
-                    for each in tries
-                ],
+                [Attempt(store.read(each.key, lab), times.get((student, each.attempt))) for each in tries],
             )
             for lab in labs
         ]
@@ -81,17 +78,18 @@ def fill_gradebook(folder: Path, exported: Path, labs: Sequence[Lab], marks: Mar
 
 
 def class_table(labs: Sequence[Lab], marks: Marks) -> str:
-    """A line per student: points per lab and together. What wasn't graded is empty, which isn't 0."""
+    """A line per student: points per lab and together. What wasn't graded, or is held, is empty, which isn't 0."""
     rows: list[list[object]] = [["student", *(lab.slug for lab in labs), "points", "max_points", "note"]]
     for student, each in marks.items():
         pairs = list(zip(labs, each, strict=True))
-        notes = [f"{lab.number}: {note}" for lab, mark in pairs for note in (mark.note, mark.look) if note]
+        notes = [f"{lab.number}: {mark.note}" for lab, mark in pairs if mark.note]
+        notes += [f"{lab.number}: held, {mark.result.held}" for lab, mark in pairs if mark.result and mark.result.held]
         if any(mark.result and mark.result.is_ours for mark in each):
             notes.append("the grader failed, look at it")
         if any(mark.result is None for mark in each):
             notes.append("not graded yet")
-        points = [f"{mark.points:g}" if mark.result else "" for mark in each]
-        total = f"{sum(mark.points for mark in each):g}"
+        points = [f"{mark.points:g}" if mark.counts else "" for mark in each]
+        total = f"{sum(mark.points for mark in each if mark.counts):g}"
         rows.append([student, *points, total, sum(mark.max_points for mark in each), ", ".join(notes)])
     return table(rows)
 

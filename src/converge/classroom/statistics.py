@@ -48,8 +48,8 @@ def page(labs: Sequence[Lab], marks: Mapping[str, Sequence[LabMark]]) -> str:
 
 
 def share_of(marks: Sequence[LabMark]) -> float | None:
-    """What a student has of all points, from 0 to 1; None for a student without any result."""
-    graded = [mark for mark in marks if mark.result]
+    """What a student has of all points, from 0 to 1; None for a student without any mark."""
+    graded = [mark for mark in marks if mark.counts]
     most = sum(mark.max_points for mark in marks)
     return sum(mark.points for mark in graded) / most if graded and most else None
 
@@ -102,7 +102,7 @@ def check_counts(labs: Sequence[Lab], marks: Mapping[str, Sequence[LabMark]]) ->
     """Number and title of each check, how many were graded, and how many of those didn't pass."""
     rows = []
     for place, lab in enumerate(labs):
-        graded = [result for each in marks.values() if (result := each[place].result)]
+        graded = [result for each in marks.values() if (result := each[place].result) and not result.held]
         for number, facts in enumerate(lab.checks, start=1):
             ends = [result.find(facts.name).status for result in graded]
             failed = sum(end not in (Status.PASSED, Status.NEEDS_KIND) for end in ends)
@@ -113,7 +113,7 @@ def check_counts(labs: Sequence[Lab], marks: Mapping[str, Sequence[LabMark]]) ->
 def lab_table(labs: Sequence[Lab], marks: Mapping[str, Sequence[LabMark]]) -> str:
     rows = ["<tr><th>lab<th>graded<th>mean<th>median<th>full marks<th>of"]
     for place, lab in enumerate(labs):
-        graded = [each[place] for each in marks.values() if each[place].result]
+        graded = [each[place] for each in marks.values() if each[place].counts]
         points = [mark.points for mark in graded] or [0.0]
         full = sum(mark.points >= mark.max_points for mark in graded)
         rows.append(

@@ -13,6 +13,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from converge.classroom.reading import Held
 from converge.files import write_whole
 from converge.grader.checks.verdict import Status
 from converge.grader.course import Lab
@@ -39,6 +40,7 @@ class ResultStore:
         if not stored:
             return None
         result = from_json(stored)
+        result.held = stored.get("held", "") if stored.get("accepted") != stored.get("sha256") else ""
         for check in result.checks:  # one that is named by its whole path isn't this student's own
             own = check.timeline.startswith(f"{TIMELINES}/")
             check.timeline = str(self.folder / check.timeline) if own else ""
@@ -55,15 +57,25 @@ class ResultStore:
             raise CourseError(f"{path} isn't a result ({error}); delete it, and it is graded again") from None
         return dict(stored)
 
-    def note(self, key: str, lab: Lab) -> str:
-        """Why someone should look at what was handed in; empty if there is no reason."""
-        return str(self._stored(key, lab).get("note", ""))
+    def accept(self, key: str, lab: Lab) -> bool:
+        """Someone has looked at what is held: it counts, until another file is handed in. Whether there is any."""
+        stored = self._stored(key, lab)
+        if not stored.get("held"):
+            return False
+        self._store(key, lab, {**stored, "accepted": stored["sha256"]})
+        return True
 
-    def write(self, key: str, lab: Lab, result: LabResult, note: str = "") -> None:
-        attempts = self._stored(key, lab).get("attempts", 0) + 1
+    def write(self, key: str, lab: Lab, result: LabResult, held: Held | None = None) -> None:
+        before = self._stored(key, lab)
+        sha256, accepted = held.sha256 if held else "", before.get("accepted", "")
+        result.held = held.why if held and accepted != sha256 else ""
         for check in result.checks:
             check.timeline = self._keep_timeline(key, lab, check)
-        stored = {**result.to_json(), "student": key.partition("~")[0], "attempts": attempts, "note": note}
+        more = {"student": key.partition("~")[0], "attempts": before.get("attempts", 0) + 1}
+        more |= {"held": held.why if held else "", "sha256": sha256, "accepted": accepted}
+        self._store(key, lab, {**result.to_json(), **more})
+
+    def _store(self, key: str, lab: Lab, stored: dict[str, Any]) -> None:
         write_whole(self.path(key, lab), json.dumps(stored, indent=2) + "\n", durable=True)
 
     def _keep_timeline(self, key: str, lab: Lab, check: CheckResult) -> str:

@@ -16,6 +16,7 @@ from converge.cli.console import console, progress
 if TYPE_CHECKING:
     from converge.classroom.grading import Piece
     from converge.classroom.kubernetes.manifests import JobSettings
+    from converge.classroom.roster import Submission
     from converge.classroom.store import ResultStore
     from converge.grader.course import CheckFacts, Course, Lab
     from converge.grader.course.results import LabResult
@@ -34,6 +35,10 @@ def grade(
         list[str] | None, typer.Option("--only", metavar="LAB.N", help="Grade this check again, keep all others.")
     ] = None,
     roster: Annotated[Path | None, typer.Option(help="CSV with a line per student; those without work get 0.")] = None,
+    accept: Annotated[
+        list[str] | None,
+        typer.Option(metavar="STUDENT", help="You have looked at what is held of this student: let it count."),
+    ] = None,
     student: Annotated[
         str, typer.Option(metavar="NAME", help="SUBMISSIONS is the work of this student, not that of a class.")
     ] = "",
@@ -63,6 +68,9 @@ def grade(
     --on kubernetes --namespace grading --image registry.example/converge --out graded[/]. To continue after an
     interruption, run the same command again: what has a result isn't graded again.
 
+    In labs 03, 04 and 05, a submission with more than such an answer needs is held: it has no grade until you have
+    looked at it and run the same command with [bold]--accept STUDENT[/].
+
     Exit status: 0 everything was graded, 2 wrong usage, 3 no isolation or no cluster here, 4 the grader's own error.
     """
     from converge.classroom import grading, reports
@@ -81,6 +89,7 @@ def grade(
     rules = policies.read_policy(policy, course) if policy else policies.Policy()
     handed_in = policies.read_times(times) if times else {}
     store = ResultStore(out)
+    grading.accept(store, found, labs, accept or ())
 
     def report() -> None:
         marks = reports.marks_of(store, found, labs, rules, handed_in)
@@ -104,8 +113,21 @@ def grade(
         report()
     where = f"{out / 'class.csv'}, {out / 'statistics.html'}, a page per student in {out / 'pages'}"
     console.print(f"Results: {where}", soft_wrap=True)
+    list_held(store, found, labs)
     results = [store.read(each.key, each_lab) for each in found for each_lab in labs]
     raise typer.Exit(OUR_FAULT if any(result is None or result.is_ours for result in results) else 0)
+
+
+def list_held(store: ResultStore, found: list[Submission], labs: list[Lab]) -> None:
+    """Who has no grade until someone has looked at a file, and how to say that someone has."""
+    held = [(each, lab, result) for each in found for lab in labs if (result := store.read(each.key, lab))]
+    held = [(each, lab, result) for each, lab, result in held if result.held]
+    if not held:
+        return
+    lines = [f"  {each.key}  {lab.number}  {result.held}, in {each.source}" for each, lab, result in held]
+    lines = ["Held, without a grade until you have looked at it:", *lines]
+    lines.append(f"To let one count, type the same command with --accept {held[0][0].student}")
+    console.print("\n".join(lines), markup=False, highlight=False, soft_wrap=True)
 
 
 def cluster_of(
@@ -152,7 +174,7 @@ def grade_all(
         left = (time.monotonic() - began) / done * (len(todo) - done)
         console.print(
             f"{done}/{len(todo)}  {piece.submission.key}  {result.lab}  {result.points}/{result.max_points}"
-            + ("  the grader failed" if result.is_ours else "")
+            + ("  the grader failed" if result.is_ours else "  held" if result.held else "")
             + (f"  about {left / 60:.0f} min left" if left >= 60 else ""),
             markup=False,
             highlight=False,

@@ -2,7 +2,7 @@
 
 Lab: 03
 Check: test_calls_that_meet
-Earns: a note for the instructor
+Earns: nothing until a person accepts it
 May not touch: what looks for races
 """
 

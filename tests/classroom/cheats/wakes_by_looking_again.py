@@ -2,7 +2,7 @@
 
 Lab: 03
 Check: test_get_waits_for_a_key
-Earns: a note for the instructor
+Earns: nothing until a person accepts it
 May not touch: the check's timeouts
 """
 

@@ -13,6 +13,7 @@ from converge.classroom.grading import Piece
 from converge.classroom.kubernetes import manifests, parcel, status
 from converge.classroom.kubernetes.manifests import JobSettings, Object
 from converge.classroom.kubernetes.run import Entry, Run, entry_of, read_run, remember_collected
+from converge.classroom.reading import Held
 from converge.classroom.store import ResultStore
 from converge.cluster.errors import ClusterError
 from converge.grader.course import Course
@@ -93,11 +94,11 @@ class Grading:
 
     def _without(self, pieces: Sequence[Piece], settled: Sequence[Entry]) -> list[Piece]:
         known = {entry.identity for entry in settled}
-        return [piece for piece in pieces if entry_of(piece, "").identity not in known]
+        return [piece for piece in pieces if entry_of(piece).identity not in known]
 
     def _graded_by(self, run: Run, pieces: Sequence[Piece]) -> list[Piece]:
         known = {entry.identity for entry in run.entries}
-        return [piece for piece in pieces if entry_of(piece, "").identity in known]
+        return [piece for piece in pieces if entry_of(piece).identity in known]
 
     # The beginning
 
@@ -130,8 +131,8 @@ class Grading:
         while rest and size < manifests.LARGEST_JOB:
             piece = rest.pop(0)
             if packed := self._pack(piece):
-                note, content = packed
-                entries.append(entry_of(piece, note))
+                held, content = packed
+                entries.append(entry_of(piece, held))
                 parcels.append(content)
                 size += len(content)
                 seconds = max(seconds, manifests.deadline(piece.only or piece.lab.checks))
@@ -152,16 +153,16 @@ class Grading:
         self.say(f"Job {run.name} grades {len(entries)} submissions. It goes on if this command is interrupted")
         return run, rest
 
-    def _pack(self, piece: Piece) -> tuple[str, bytes] | None:
-        """A note and the parcel of a submission; None if no Pod has to grade it."""
+    def _pack(self, piece: Piece) -> tuple[Held | None, bytes] | None:
+        """Why a submission is held, and its parcel; None if no Pod has to grade it."""
         with tempfile.TemporaryDirectory(prefix="converge-class-") as scratch:
-            refusal, note = grading.prepare(piece, Path(scratch))
+            refusal, held = grading.prepare(piece, Path(scratch))
             if refusal:
-                self.on_stored(piece, grading.keep(self.store, piece, refusal, note))
+                self.on_stored(piece, grading.keep(self.store, piece, refusal, held))
                 return None
             only = [check.name for check in piece.only or ()]
             content = parcel.read(Path(scratch), piece.lab.slug, piece.lab.files, only).pack()
-        return note, content
+        return held, content
 
     def _ask_first(self, pod: Object) -> None:
         """Have the server check a Pod without creating it: a Job only says later, and elsewhere, why it has no Pods."""
@@ -241,7 +242,7 @@ class Grading:
         piece = entry.piece(self.course)
         if result.lab != piece.lab.slug or {each.name for each in result.checks} != expected(piece):
             result = troubled(piece, "its Pod graded other checks than these: is the image of the same version?")
-        stored = grading.keep(self.store, piece, result, entry.note)
+        stored = grading.keep(self.store, piece, result, entry.held)
         remember_collected(self._remembered, index)
         collected.add(index)
         self.on_stored(piece, stored)

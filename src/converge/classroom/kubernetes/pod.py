@@ -32,7 +32,7 @@ def grade(packed: bytes) -> LabResult:
         handed_in = Path(folder) / "handed-in"
         opened.write(handed_in)
         piece = Piece(Submission("student", handed_in), lab, only)
-        grading.grade_together(course, [piece], Path(folder), lambda piece, result, note: results.append(result))
+        grading.grade_together(course, [piece], Path(folder), lambda piece, result, held: results.append(result))
     return results[0]
 
 

@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from converge.classroom.grading import Piece
+from converge.classroom.reading import Held
 from converge.classroom.roster import Submission
 from converge.files import write_whole
 from converge.grader.course import Course
@@ -27,7 +28,7 @@ class Entry:
     attempt: int
     lab: str
     only: tuple[str, ...]
-    note: str  # why someone should look at the submission
+    held: Held | None
 
     def piece(self, course: Course) -> Piece:
         lab = course.find(self.lab)
@@ -39,9 +40,9 @@ class Entry:
         return self.student, self.attempt, self.lab, self.only
 
 
-def entry_of(piece: Piece, note: str) -> Entry:
+def entry_of(piece: Piece, held: Held | None = None) -> Entry:
     names = tuple(check.name for check in piece.only or ())
-    return Entry(piece.submission.student, piece.submission.attempt, piece.lab.slug, names, note)
+    return Entry(piece.submission.student, piece.submission.attempt, piece.lab.slug, names, held)
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,10 @@ def read_run(path: Path) -> tuple[Run, set[int]] | None:
     try:
         first, *rest = path.read_text(encoding="utf-8").split("\n")
         said = json.loads(first)
-        entries = (Entry(**{**each, "only": tuple(each["only"])}) for each in said.pop("entries"))
+        entries = [
+            Entry(**{**each, "only": tuple(each["only"]), "held": each["held"] and Held(**each["held"])})
+            for each in said.pop("entries")
+        ]
         return Run(**said, entries=tuple(entries)), {int(line) for line in rest[:-1]}  # the last may not be whole
     except FileNotFoundError:
         return None

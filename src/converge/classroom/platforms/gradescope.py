@@ -43,7 +43,8 @@ export CONVERGE_COURSE=$course CONVERGE_CACHE=$autograder/cache CONVERGE_STATE=$
 
 RUN = """\
 #!/usr/bin/env bash
-# Grades one submission. If the grader itself fails there is no results.json, and Gradescope says so: not 0 points.
+# Grades one submission. If the grader itself fails, or the submission is held for a person, there is no results.json,
+# and Gradescope says so: not 0 points.
 set -uo pipefail
 autograder=${{AUTOGRADER:-/autograder}}
 cd "$autograder"
@@ -51,7 +52,7 @@ export CONVERGE_COURSE=$autograder/source/converge CONVERGE_CACHE=$autograder/ca
 venv/bin/converge grade submission --student submission {labs} --out graded --format gradescope
 code=$?
 venv/bin/converge down >/dev/null 2>&1
-if [ "$code" = 0 ]; then
+if [ -f graded/gradescope/submission.json ] && [ "$code" = 0 ]; then
   mkdir -p results
   cp graded/gradescope/submission.json results/results.json
 fi

@@ -51,6 +51,7 @@ class LabResult:
     checks: list[CheckResult]
     seconds: float
     trouble: str = ""  # why the run as a whole went wrong, if it did
+    held: str = ""  # why a person has to look at the submission before its points count, in a class
 
     @property
     def points(self) -> int:
@@ -70,6 +71,13 @@ class LabResult:
         """Whether the grader failed, not the submission."""
         return bool(self.trouble) or any(check.status is Status.ERROR for check in self.checks)
 
+    @property
+    def no_grade(self) -> str:
+        """Why there's no grade, in a sentence; empty if there is one."""
+        if self.is_ours:
+            return "The grader failed, not your work."
+        return f"Held until a person has looked at it ({self.held})." if self.held else ""
+
     def find(self, name: str) -> CheckResult:
         return next(check for check in self.checks if check.name == name)
 
@@ -77,6 +85,8 @@ class LabResult:
         """The course's own format: everything there is to know."""
         made = asdict(self)
         made.update(schema="converge/result/v1", points=self.points, max_points=self.max_points, passed=self.passed)
+        if not self.held:
+            del made["held"]  # only a class has it
         for check, entry in zip(self.checks, made["checks"], strict=True):
             entry["points"] = check.points
         return made

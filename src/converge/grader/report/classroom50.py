@@ -19,11 +19,11 @@ INSTANT = "%Y-%m-%dT%H:%M:%SZ"
 def result(labs: list[LabResult]) -> str:
     """All labs as one submission; every point is an integer.
 
-    A result of an error of ours has no tests and no points, neither earned nor possible: that's what Classroom 50 does
-    with an error, and what it would do with 0 of 32 points is put them in the gradebook.
+    A result that is held, or of an error of ours, has no tests and no points, neither earned nor possible: that's what
+    Classroom 50 does with an error, and what it would do with 0 of 32 points is put them in the gradebook.
     """
     variable = os.environ.get
-    failed = any(lab.is_ours for lab in labs)
+    none = any(lab.no_grade for lab in labs)
     commit = variable("COMMIT_URL") or "local"
     now = datetime.now(UTC).strftime(INSTANT)
     document = {
@@ -38,8 +38,8 @@ def result(labs: list[LabResult]) -> str:
         "review": variable("REVIEW_URL") or commit,  # empty when there is nothing to compare with
         "datetime": commit_date() or now,
         "graded_at": now,
-        "score": 0 if failed else sum(lab.points for lab in labs),
-        "max-score": 0 if failed else sum(lab.max_points for lab in labs),
+        "score": 0 if none else sum(lab.points for lab in labs),
+        "max-score": 0 if none else sum(lab.max_points for lab in labs),
         "tests": [
             {
                 "test-name": f"{check.number} {check.title}",
@@ -48,7 +48,7 @@ def result(labs: list[LabResult]) -> str:
                 "max-score": check.max_points if check.asked else 0,
                 "status": str(check.status),
             }
-            for lab in ([] if failed else labs)
+            for lab in ([] if none else labs)
             for check in lab.checks
         ],
     }

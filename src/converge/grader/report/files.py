@@ -30,5 +30,11 @@ ENDINGS = {"html": "html", "junit": "xml", "vpl": "txt"}  # of a file in that fo
 
 
 def write(path: Path, format: str, results: list[LabResult]) -> None:
-    """Write a report, whole or not at all: a grader that reads half a file gives half a grade."""
-    write_whole(path, FORMATS[format](results))
+    """Write a report, whole or not at all: a grader that reads half a file gives half a grade.
+
+    A format that has no words for a result without a grade gets no file, and an earlier one goes.
+    """
+    if text := FORMATS[format](results):
+        write_whole(path, text)
+    else:
+        path.unlink(missing_ok=True)

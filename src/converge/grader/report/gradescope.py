@@ -10,7 +10,12 @@ from converge.grader.report.text import explain_check
 
 
 def results(labs: list[LabResult]) -> str:
-    """All labs as one submission. Output is plain text, so that nothing a submission prints is markup."""
+    """All labs as one submission. Output is plain text, so that nothing a submission prints is markup.
+
+    Nothing if one is held: Gradescope takes no results without scores, and without results it gives no grade.
+    """
+    if any(lab.held for lab in labs):
+        return ""
     document = {
         "score": sum(lab.points for lab in labs),
         "execution_time": round(sum(lab.seconds for lab in labs), 2),

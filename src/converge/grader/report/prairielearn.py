@@ -15,7 +15,7 @@ LONGEST_EXPLANATION = 8_000  # characters of one explanation, where all of them 
 def results(labs: list[LabResult]) -> str:
     """All labs as one submission, with a score from 0 to 1.
 
-    What can't be graded costs no attempt: an error of ours, or a file that isn't Python.
+    What has no grade costs no attempt: an error of ours, a file that is held or that isn't Python.
     """
     if trouble := what_is_wrong(labs):
         return json.dumps({"gradable": False, "format_errors": [trouble], "message": trouble}, indent=2) + "\n"
@@ -27,8 +27,8 @@ def results(labs: list[LabResult]) -> str:
 
 def what_is_wrong(labs: list[LabResult]) -> str:
     """Why there is nothing to grade; empty if there is."""
-    if any(lab.is_ours for lab in labs):
-        return "The grader failed, not your work. This attempt doesn't count. Please tell your instructor."
+    if no_grade := next((lab.no_grade for lab in labs if lab.no_grade), ""):
+        return f"{no_grade} This attempt doesn't count. Please tell your instructor."
     broken = {check.cause: check for lab in labs for check in lab.checks}.get("does not parse")
     return str(broken.parts.get("message", "")) if broken else ""
 

@@ -13,14 +13,14 @@ from converge.grader.report.text import explain_check
 
 
 def output(labs: list[LabResult]) -> str:
-    """All labs as one submission, with the grade on the scale of the activity. No grade if the grader failed."""
+    """All labs as one submission, with the grade on the scale of the activity, if there is one."""
     lines: list[str] = []
     for lab in labs:
         lines += comment(f"-{lab.lab[:2]} {lab.title}: {lab.points}/{lab.max_points} points")
         for check in lab.checks:
             lines += described(check)
-    if any(lab.is_ours for lab in labs):
-        return "\n".join([*lines, *comment("-The grader failed, not your work. There is no grade.")]) + "\n"
+    if no_grade := next((lab.no_grade for lab in labs if lab.no_grade), ""):
+        return "\n".join([*lines, *comment(f"-{no_grade} There is no grade.")]) + "\n"
     points, most = sum(lab.points for lab in labs), sum(lab.max_points for lab in labs)
     return "\n".join([*lines, f"Grade :=>> {scaled(points, most):g}"]) + "\n"
 
