@@ -258,7 +258,20 @@ def _differences(got: Snapshot, want: Snapshot) -> Iterable[Difference]:
         elif key not in got or key not in want:
             yield Difference(key, "missing" if key not in got else "there", "there" if key in want else "not there")
         else:
-            yield from differences(got[key], want[key], key)
+            yield from differences(got[key], _in_its_order(want[key], got[key]), key)
+
+
+def _in_its_order(value: Any, like: Any) -> Any:
+    """A value with each text as it's in another one, where only the order of the words differs.
+
+    An operator that builds a command line from a map has the options in another order each time.
+    """
+    if isinstance(value, dict) and isinstance(like, dict):
+        return {key: _in_its_order(each, like.get(key)) for key, each in value.items()}
+    if isinstance(value, list) and isinstance(like, list) and len(value) == len(like):
+        return [_in_its_order(*each) for each in zip(value, like, strict=True)]
+    both = isinstance(value, str) and isinstance(like, str)
+    return like if both and sorted(value.split()) == sorted(like.split()) else value
 
 
 def random_kinds(one: Snapshot, other: Snapshot) -> set[str]:
