@@ -9,7 +9,8 @@ import time
 import pytest
 import yaml
 
-from converge.audit.attacks.walks import CLAIMS_STAY
+from converge.audit.attacks import base
+from converge.audit.attacks.walks import CLAIMS_STAY, NOT_AT_REST
 from converge.audit.settings import AuditError
 from converge.operators.webapp import WEBAPP
 from converge.runtime import ApiError
@@ -287,6 +288,25 @@ def test_an_edit_that_an_old_copy_overwrites_is_found(session, tmp_path):
     assert "write number 1" in lost.when
     notes = [each for each in report.findings if each.attack == "at-rest"]
     assert [each.severity for each in notes] == ["note"], "an apply that changes nothing"
+
+
+def test_an_edit_that_is_never_carried_out_is_no_finding_of_attacks_that_edit(session, tmp_path, monkeypatch):
+    """It's one of `walks`. Without the walks nobody knows beforehand which edits those are."""
+    settings = operator(
+        tmp_path,
+        """
+        of = {"name": webapp["metadata"]["name"], "namespace": webapp["metadata"]["namespace"]}
+        with suppress(AlreadyExists):
+            body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": of, "data": {"is": str(webapp["spec"])}}
+            self.client.create(body)
+        """,
+    )
+    monkeypatch.setattr(base, "MOST_EDITS", 1)
+    report = session(settings).run(["old-spec", "while-down"])
+    assert not report.findings
+    assert not left_out(report)
+    answers = [answer for row in report.rows for _, answer in row.answers]
+    assert answers == [NOT_AT_REST, NOT_AT_REST]
 
 
 def test_an_operator_that_looks_by_the_clock_may_take_as_long(session, tmp_path):
