@@ -134,6 +134,46 @@ def test_what_has_not_begun_when_the_time_is_up_is_listed(session, tmp_path, mon
 
 
 @pytest.mark.cluster
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_at_the_end_of_the_time_second_tries_go_first(session, tmp_path, monkeypatch):
+    made = session(settings_for(tmp_path, RIGHT), seconds=ENDLESS)
+    tries: list[str] = []
+
+    def run(target, context, cases):
+        for args in cases:
+            tries.append(args["how"])
+            if target.thorough:
+                assert eventually(listed.is_set, within=60)
+            else:
+                made.limit.seconds = made.limit.spent + AT_LAST
+            yield Outcome(args, Failure(when="it was tried", expected="nothing", got="something"))
+
+    def leave_out(row, cases, because):
+        put_down(row, cases, because)
+        listed.set()
+
+    listed, put_down = threading.Event(), sessions.Row.leave_out
+    monkeypatch.setattr(sessions.Row, "leave_out", leave_out)
+    attack = Attack("one", "", ERROR, always({"how": "first"}, {"how": "never"}), run)
+    monkeypatch.setattr(sessions, "ATTACKS", (attack,))
+    monkeypatch.setattr(TimeLimit, "is_nearly_over", property(lambda limit: limit.seconds < ENDLESS))
+    (row,) = made.run(["one"]).rows
+    assert tries == ["first", "first"]
+    assert [each.counts for each in row.findings] == [True]
+    assert row.left_out == [f"1 of 2 cases (never): {TIME_WAS_UP}"]
+    assert made.may_begin, "nothing is left to be tried again"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "spent", "nearly"), [(600, 530, False), (600, 545, True), (60, 49, False), (60, 51, True)]
+)
+def test_the_last_part_of_the_time_is_for_second_tries(monkeypatch, seconds, spent, nearly):
+    monkeypatch.setattr(TimeLimit, "spent", spent)
+    assert TimeLimit(seconds).is_nearly_over == nearly
+
+
+@pytest.mark.cluster
 def test_time_too_short_for_the_clean_runs_is_one_sentence(session, tmp_path):
     began = time.monotonic()
     with pytest.raises(AuditError, match=r"more with --time"):

@@ -139,6 +139,12 @@ class Session:
         self.confirms = True
         self.slots = OperatorSlots(1)
         self.begun: dict[str, Row] = {}
+        self.unsure: list[Finding] = []
+
+    @property
+    def may_begin(self) -> bool:
+        """Whether there's time for another case. At the end what was found has to be tried again first."""
+        return not (self.limit.is_nearly_over if self.unsure else self.limit.is_over)
 
     def run(self, only: Sequence[str] = (), on_row: Callable[[Row], None] = lambda row: None) -> Report:
         """Make the attacks, in order."""
@@ -258,7 +264,7 @@ class Session:
         with ExitStack() as unfinished:
             with self._testbeds(f"audit {attack.name}") as testbeds:
                 for number, batch in enumerate(pending):
-                    if self.limit.is_over:
+                    if not self.may_begin:
                         row.leave_out([each for batch in pending[number:] for each in batch], TIME_WAS_UP)
                         break
                     self.say(f"{attack.name}: {attack.says} ({number * attack.batch + 1} of {len(cases)})")
@@ -328,7 +334,12 @@ class Session:
         """Try findings once more, each in a fresh namespace."""
 
         def confirm(each: Unsure) -> None:
-            outcome, finding = each
+            try:
+                confirm_one(*each)
+            finally:
+                self.unsure.remove(each[1])
+
+        def confirm_one(outcome: Outcome, finding: Finding) -> None:
             with self._testbeds(f"audit {attack.name}") as testbeds:
                 try:
                     with self.limit.interrupts():
@@ -345,6 +356,7 @@ class Session:
                 elif finding.flaky and outcome.gave_up and context.learned.clock > FIRST_LOOK_SECONDS:
                     retract(finding, row, LOOKS_LATER)
 
+        self.unsure += [finding for _, finding in unsure]
         return ParallelWork(unsure, confirm, self.lanes)
 
     def _confirm(

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 
 from converge.testing.waits.waiting import interruptions
 
+SECOND_TRIES_SECONDS = 60.0  # at the end of the time, or a sixth of it: second tries go before new cases
 GRACE_SECONDS = 10.0  # after the end of the time, for cases that are under way
 
 
@@ -31,6 +32,11 @@ class TimeLimit:
     def is_over(self) -> bool:
         """Whether nothing more may begin."""
         return self.spent > self.seconds
+
+    @property
+    def is_nearly_over(self) -> bool:
+        """Whether there's only time left for what has been begun."""
+        return self.spent > self.seconds - min(SECOND_TRIES_SECONDS, self.seconds / 6)
 
     @contextmanager
     def interrupts(self) -> Iterator[None]:
