@@ -152,7 +152,7 @@ def _carried_out(target: AuditTarget, fresh: CustomResource) -> bool:
 
     if wait_until_right(complete, within=target.learned.patience / 2):
         return True
-    got_some = fresh.now() is not None and bool(_children(target.learned.look(fresh)))
+    got_some = fresh.now() is not None and any(_kinds(target.learned.look(fresh)).values())
     return got_some and not _refused_writes(target, fresh) and not reports_problem(target, fresh)
 
 
