@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from converge.grader import course as courses
+from converge.grader.course.last_run import LastRun
 from converge.grader.course.progress import Progress
+from converge.grader.course.results import LabResult
 
 ROOT = courses.load().root
 MANIFEST = """[course]
@@ -125,6 +127,20 @@ def test_a_state_directory_that_cannot_be_made_means_no_cluster(tmp_path, comman
     assert done.returncode == 3
     assert done.stderr.count("\n") <= 2  # what is wrong, and what to do
     assert "CONVERGE_STATE" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["[]", '{"01_tiny": 3}', '{"01_tiny": [3]}', "[" * 100_000, "{"],
+    ids=["a list", "a number", "a list of numbers", "too deep", "cut"],
+)
+def test_a_broken_list_of_recordings_is_written_again(course, text):
+    path = course.root / ".converge" / "last-run.json"
+    path.parent.mkdir()
+    path.write_text(text)
+    assert LastRun(course).first_failed() is None
+    LastRun(course).remember(LabResult("01_tiny", "Tiny", "labs", [], 1.0))
+    assert json.loads(path.read_text()) == {"01_tiny": []}
 
 
 def test_a_full_disk_is_one_line(course):

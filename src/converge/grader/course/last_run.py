@@ -10,14 +10,23 @@ from converge.grader.course import Course, Lab
 from converge.grader.course.results import LabResult
 
 
+def parse(text: str) -> dict[str, list[str]]:
+    """What such a file says; an exception for one that says something else."""
+    stored = json.loads(text)
+    lists = list(stored.values()) if isinstance(stored, dict) else [None]
+    if not all(isinstance(each, list) and all(isinstance(name, str) for name in each) for each in lists):
+        raise TypeError("it isn't a table of lists of names")
+    return dict(stored)
+
+
 class LastRun:
     """A file beside the learner's progress, with the lab that was graded last at its end."""
 
     def __init__(self, course: Course) -> None:
         self._path = course.root / ".converge" / "last-run.json"
         try:
-            self._failed: dict[str, list[str]] = json.loads(self._path.read_text())
-        except (OSError, ValueError):
+            self._failed = parse(self._path.read_text(encoding="utf-8"))
+        except (OSError, ValueError, TypeError, RecursionError):
             self._failed = {}  # nothing was graded yet, or the file is broken: the next grading writes it again
 
     def remember(self, result: LabResult) -> None:
