@@ -85,6 +85,13 @@ def test_a_traceback_in_a_log_of_json_has_its_lines(printed):
     assert "\\n" not in readable(line)
 
 
+def test_a_traceback_begins_after_what_did_not_end_its_line(printed):
+    output, folder = printed
+    (crash,) = crashes("waiting ..." + output("own.act, '{'").partition("\n")[2])
+    assert crash.exception.startswith("json.decoder.JSONDecodeError")
+    assert "waiting" not in crash.show(folder)
+
+
 def test_json_that_is_nested_too_deeply_is_a_line_like_others():
     line = '{"message":' * 5_000
     assert readable(line) == line

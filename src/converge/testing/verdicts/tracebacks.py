@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 HEADER = "Traceback (most recent call last):"
+GROUP_HEADER = f"Exception Group {HEADER}"  # what follows is drawn as a tree
 JOINTS = (
     "During handling of the above exception, another exception occurred:",
     "The above exception was the direct cause of the following exception:",
@@ -78,7 +79,7 @@ def crashes(output: str) -> list[Crash]:
     for line in lines:
         if line in JOINTS:
             joined = True
-        elif line == HEADER:
+        elif line.endswith(HEADER) and not line.endswith(GROUP_HEADER):  # what was printed before may not end its line
             traceback = _read(lines)
             if joined and found:
                 found[-1].chain.append(traceback)
