@@ -30,6 +30,18 @@ def test_text_of_several_lines_is_shown_as_text():
     assert show("one\ntwo") == "one\ntwo"
 
 
+def test_text_within_a_value_has_its_lines():
+    assert show({"a": "one\ntwo"}) == "{'a': 'one\ntwo'}"
+    assert show({"pg_hba.conf": "local all all trust\nhost all all all scram-sha-256"}).count("\n") == 3
+    assert show(["a backslash, and then \\n"]) == repr(["a backslash, and then \\n"])
+
+
+def test_nothing_wrong_is_not_shown_as_an_empty_text():
+    with pytest.raises(Failure) as caught:
+        expect("no Service", "", when="a WebApp was created")
+    assert (caught.value.expected, caught.value.got) == ("nothing wrong", "no Service")
+
+
 def test_words_take_the_place_of_a_bare_truth():
     with pytest.raises(Failure) as caught:
         expect(False, True, when="the Pod was looked at", expected="a label", hint="")

@@ -16,10 +16,12 @@ def expect(
 
     `when` says what was done, in the past tense; `hint` says where to look. `seen` is evidence: requests,
     objects, output. `expected` says in words what a bare `True` or `None` wouldn't; then the `True` or `False` that
-    was seen isn't printed.
+    was seen isn't printed. A `want` of `""` is for a `got` that says in words what is wrong.
     """
     if not same(got, want):
         wanted, found = contrast(got, want)
+        if want == "":  # the answer says in words what is wrong
+            wanted, found = "nothing wrong", str(got)
         if expected:
             wanted, found = expected, "" if isinstance(got, bool) else found
         raise Failure(when=when, expected=wanted, got=found, seen=seen, hint=hint)

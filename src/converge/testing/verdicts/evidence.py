@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence, Set
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from converge.testing.verdicts.values import differences
+from converge.testing.verdicts.values import LINE_BREAK, differences
 
 if TYPE_CHECKING:
     from converge.recorder import RecordedRequest, Recorder
@@ -72,7 +72,7 @@ def _changed(request: RecordedRequest, answers: Mapping[Version, RecordedRequest
     """A write and what it did to its object, where an earlier answer shows how that was before."""
     line, before = str(request), _before(request, answers)
     if before is None or not isinstance(request.answer, dict):
-        sent = request.sent_body.decode(errors="replace")
+        sent = LINE_BREAK.sub(" ", request.sent_body.decode(errors="replace"))
         return f"{line}\n    sent: {sent}" if 0 < len(sent) <= LONGEST_SENT else line
     found = [
         f"{each.path}: {_short(each.want)} → {_short(each.got)}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 LONGEST_SHOWN = 1500  # characters of a value that a report shows
 SHORT_VALUE = 60  # characters of a value that is read at a glance: it is shown whole
 MOST_DIFFERENCES = 12
+LINE_BREAK = re.compile(r"(?<!\\)\\n")  # of a text within a value, as Python and JSON write it
 
 _ABSENT = object()
 
@@ -33,6 +35,8 @@ def show(value: Any) -> str:
         text = json.dumps(value, indent=2, default=repr)
     else:
         text = repr(value)
+    if not isinstance(value, str):
+        text = LINE_BREAK.sub("\n", text)
     return (
         text
         if len(text) <= LONGEST_SHOWN
