@@ -92,6 +92,26 @@ def test_a_file_that_does_not_parse_shows_the_line(course):
     assert "Traceback" not in done.stdout
 
 
+def test_a_file_that_is_not_text_and_a_mutant_that_is_not_there_are_one_line_each(course):
+    lab_file(course).write_text("\0")
+    done = converge("check", "03", course=course)
+    assert "is not Python text: source code string cannot contain null bytes" in done.stdout
+    assert "None" not in done.stdout
+    done = converge("check", "03", "--against", "mutant:no-such", course=course)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "has no mutant 'no-such'" in done.stderr
+
+
+def test_a_missing_class_is_explained_once(course):
+    checks = course / "tests/labs/test_03_workqueue.py"
+    again = checks.read_text().partition("\n\n\n")[2].replace("collapse", "collapse_again")
+    checks.write_text(f"{checks.read_text()}\n\n{again}")
+    lab_file(course).write_text("")
+    done = converge("check", "03", course=course)
+    assert done.stdout.count("Keep the name WorkQueue") == 1
+    assert "same reason as 03.1" in done.stdout
+
+
 def test_an_error_of_the_grader_exits_4(course):
     (course / "tests/labs/test_03_workqueue.py").write_text(
         'from converge.grader import check\n\n\n@check(points=1)\ndef test_it(lab):\n    """It works."""\n    1 / 0\n'
@@ -203,6 +223,16 @@ def test_show_opens_the_first_failed_check_or_the_one_that_is_named(tmp_path, mo
     assert show(tmp_path, state) == titles[1]
     assert show(tmp_path, state, "12.1") == titles[0]
     assert show(tmp_path, state, titles[2].partition(" ")[2]) == titles[2]
+
+
+def test_show_names_a_check_that_is_not_there_and_a_file_that_is_no_recording(tmp_path):
+    (tmp_path / "broken.json").write_text("[]")
+    missing, broken = converge("show", "12.99"), converge("show", str(tmp_path / "broken.json"))
+    assert missing.returncode == 2
+    assert "has no check '99'" in missing.stderr
+    assert broken.returncode == 1
+    assert "isn't a recording" in broken.stdout
+    assert broken.stdout.count("\n") == 1
 
 
 def everything(terminal):

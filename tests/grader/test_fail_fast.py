@@ -84,6 +84,11 @@ def test_an_error_that_is_swallowed_is_still_told_in_the_servers_words(grade):
     assert "404" not in told, "a look before a create isn't news"
 
 
+def test_the_first_check_alone_waits_no_longer(grade):
+    result = grade("06", 'spec["replicas"],', 'spec["replica"],', checks=1)
+    assert "the operator keeps failing: KeyError: 'replica'" in explain_check(result.checks[0])
+
+
 def test_what_is_half_done_gets_its_chance_in_every_check(grade):
     refuses_services = "assert child['kind'] != 'Service'\n            with suppress(AlreadyExists):"
     result = grade("06", "with suppress(AlreadyExists):", refuses_services, soon=False)
@@ -96,6 +101,76 @@ def test_an_operator_on_kopf_that_fails_in_its_startup_handler(grade):
     told = told_once(result)
     assert "NameError: name 'undefined' is not defined" in told
     assert "slow" not in told
+
+
+MANIFEST = """
+[course]
+title = "Tiny"
+[rights]
+webapps = {group = "converge.example", resources = ["webapps"], verbs = ["get", "list", "watch"]}
+[[lab]]
+slug = "01_half"
+title = "Half"
+part = "I"
+kind = "operator"
+file = "half.py"
+rights = ["webapps"]
+"""
+HALF_DONE = """
+class Reconciler:
+    def reconcile(self, request):
+        raise KeyError("half")
+
+
+def setup(manager):
+    manager.controller(Reconciler()).for_("converge.example/v1", "WebApp")
+"""
+CHECKS = '''
+from converge.grader import check, eventually, fail
+
+
+def crash(operator, namespace):
+    operator.start()
+    namespace.webapp()
+    eventually(lambda: operator.output.count("Traceback") >= 3, within=20)
+
+
+@check(points=1)
+def test_it_starts(operator):
+    """It starts."""
+    operator.start()
+
+
+@check(points=1)
+def test_one(operator, namespace):
+    """One thing."""
+    crash(operator, namespace)
+    fail(when="a WebApp was created", expected="one", got="nothing", hint="the first hint")
+
+
+@check(points=1)
+def test_another(operator, namespace):
+    """Another thing."""
+    crash(operator, namespace)
+    fail(when="a WebApp was created", expected="another", got="nothing", hint="the second hint")
+'''
+
+
+def test_later_checks_do_not_repeat_the_same_traceback_under_other_hints(tmp_path):
+    for path, text in {
+        "course.toml": MANIFEST,
+        "labs/01_half/half.py": HALF_DONE,
+        "tests/labs/test_01_half.py": CHECKS,
+    }.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text)
+    course = courses.load(tmp_path)
+    (result,) = run(course, [Job(course.labs[0])], workers=0)
+    start, one, another = result.checks
+    assert (start.status, one.status, another.status) == (Status.PASSED, Status.FAILED, Status.FAILED)
+    assert "KeyError: 'half'" in explain_check(one)
+    assert "the first hint" in explain_check(one)
+    assert explain_check(another).strip() == "same reason as 01.2"
 
 
 def test_a_module_that_does_not_import(grade):

@@ -38,13 +38,13 @@ def show(
         return
     try:
         kept = find(name)
+        recording = kept.load()
     except recordings.NoRecordingError as error:
         console.print(f"converge: {error}", markup=False, soft_wrap=True)
         raise typer.Exit(1) from None
     if json:
         print(kept.file.read_text(), end="")
         return
-    recording = kept.load()
     if html is not None:
         console.print(f"written: {kept.draw(html)}", markup=False, soft_wrap=True)
     if svg is not None:
@@ -64,10 +64,10 @@ def find(name: str | None) -> "StoredRecording":
     try:
         course = courses.load()
         lab = course.find(word) if word else None
-        if lab and number:
-            return recordings.find(f"{lab.slug}-{lab.check(number).name.removeprefix('test_')}")
     except courses.CourseError:
         return recordings.find(name)  # not a lab of this course: a part of a name, or a file
+    if lab and number:
+        return recordings.find(f"{lab.slug}-{lab.check(number).name.removeprefix('test_')}")
     failed = LastRun(course).first_failed(lab)
     kept = [each for each in recordings.all_kept() if each.name == failed]
     return kept[0] if kept else recordings.find(lab.slug if lab else None)

@@ -27,7 +27,10 @@ class StoredRecording:
         return self.file.stem
 
     def load(self) -> Recording:
-        return Recording.load(self.file)
+        try:
+            return Recording.load(self.file)
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+            raise NoRecordingError(f"{self.file} isn't a recording that this version can read") from None
 
     def draw(self, to: Path | None = None) -> Path:
         """Write the page beside it, or to ``to``."""

@@ -44,6 +44,7 @@ STUCK_SECONDS = 1.0  # seconds after its last write before it counts as stuck
 STUCK_AT_ONCE_SECONDS = 0.3  # the same for an operator that has achieved nothing so far
 REPEATED_FAILURE_SECONDS = 1.5  # seconds of the same failure without progress before we stop waiting
 FINAL_REFUSALS = (400, 403, 405, 415, 422)  # refusals that no second attempt overcomes
+SAME_CRASHES = 3  # tracebacks of one kind that are no accident
 REFUSED_READS = 3  # of the same kind: kopf asks once for what it can do without
 STANDBY_LEASE_READS = 4  # show that a standby polls the Lease; the leader also reads it before each renewal
 PRINTED = "it printed"
@@ -397,6 +398,15 @@ class Operator:
             return None
         cause = " ".join(map(str, kinds.pop()))
         return RepeatedFailure(cause, "the server refuses what the operator asks for", [], hint)
+
+    def one_crash(self) -> str:
+        """The fingerprint of what its current run has printed again and again, if that's always the same traceback.
+
+        With a fault, its tracebacks are about the fault, and may have nothing to do with what went wrong.
+        """
+        crashed = crashes(self._runs[-1].output.text()) if self._runs and not self.recorder.faults else []
+        causes = {each.fingerprint(self.launch.folder) for each in crashed}
+        return causes.pop() if len(causes) == 1 and len(crashed) >= SAME_CRASHES else ""
 
     def _hint_for(self, denied: RecordedRequest) -> str:
         if denied.status != 403:

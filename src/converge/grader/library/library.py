@@ -158,7 +158,8 @@ class Library:
         spelled = ".".join(part for part in (owner, name) if part)
         found = self._ask({"do": "get", "on": number, "name": name}, spelled)
         if isinstance(found, Raised) and found.type == "AttributeError" and number == MODULE:
-            raise Failure(f"{self._path.name} has no {name}", hint=f"Keep the name {name}: the checks look for it.")
+            failure = Failure(f"{self._path.name} has no {name}", hint=f"Keep the name {name}: the checks look for it.")
+            raise failure.because(f"has no {name}", nothing_achieved=False)
         if isinstance(found, dict) and "$callable" in found:
             self._methods.add((owner, name))
             return Method(self, number, name, owner)

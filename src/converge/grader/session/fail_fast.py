@@ -37,7 +37,7 @@ class Decision:
 
 
 class FailFast:
-    """One check's view of what is decided. Only a run of all checks of a lab has such notes."""
+    """One check's view of what is decided. Only a run of all checks of a lab, or of its first, has such notes."""
 
     def __init__(self, item: pytest.Item, job: PlannedJob | None) -> None:
         self._item = item

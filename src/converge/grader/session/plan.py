@@ -22,7 +22,7 @@ class PlannedJob:
     checks: list[str]
     against: str
     deadline_factor: float
-    whole_lab: bool = False  # all checks of the lab, so that its first one can decide for the others
+    whole_lab: bool = False  # all checks of the lab or its first one alone, which can decide for the others
     jailed: bool = False  # the submission is untrusted
     timelines: str = ""  # the directory for the timelines of what fails; the archive's when empty
     until_failure: bool = False  # its checks begin in the order of `checks`, and none after the first that fails

@@ -178,6 +178,7 @@ def pytest_runtest_makereport(
         if operator is not None and status is not Status.NOT_STARTED:
             try:
                 parts["seen"] = operator.evidence(parts.get("seen", []))
+                cause = cause or operator.one_crash()
                 parts["timeline"] = draw_timeline(operator.recorded(), item)
             except Exception as unshown:  # here it would end pytest, and the grading of everyone in it
                 parts["seen"] = [*parts.get("seen", []), f"what it did can't be shown: {type(unshown).__name__}"]

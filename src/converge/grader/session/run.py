@@ -23,7 +23,7 @@ from converge.grader.checks.verdict import Status
 from converge.grader.course import CheckFacts, Course, Lab, relative
 from converge.grader.course.job import Job, OnEvent
 from converge.grader.course.results import CheckResult, LabResult, expected, link_repeated_failures
-from converge.grader.course.submissions import is_program, resolve
+from converge.grader.course.submissions import is_program, mutant_of, resolve
 from converge.grader.session.plan import Plan, PlannedJob
 from converge.testing.sandbox.output import plain
 from converge.testing.waits.deadlines import scaled
@@ -64,7 +64,7 @@ def run(
                     checks,
                     job.against,
                     job.deadline_factor,
-                    whole_lab=job.only is None,
+                    whole_lab=may_decide(job),
                     jailed=job.jailed,
                     timelines=job.timelines,
                     until_failure=job.until_failure,
@@ -93,6 +93,17 @@ def run(
 def in_order(checks: Sequence[CheckFacts]) -> list[CheckFacts]:
     """The order in which checks begin: the first one, which may decide all others, then those that take long."""
     return [*checks[:1], *sorted(checks[1:], key=lambda each: not each.long)]
+
+
+def may_decide(job: Job) -> bool:
+    """Whether the lab's first check may end early, with what every attempt ends in: in a run of all checks, or alone.
+
+    A mutant's check, when it runs alone, waits for what the mutant is known by.
+    """
+    if job.only is None:
+        return True
+    alone = [each.name for each in job.only] == [job.lab.checks[0].name]
+    return alone and not job.until_failure and not job.against.startswith("mutant:")
 
 
 class Ledger:
@@ -244,7 +255,9 @@ def end(process: subprocess.Popen[bytes], interrupted: bool) -> None:
 
 def syntax_error(lab: Lab, against: str) -> dict[str, Any]:
     """What is wrong with a file that does not parse: then there is nothing to run."""
-    if against.startswith("mutant:"):
+    kind, _, name = against.partition(":")
+    if kind == "mutant":
+        mutant_of(lab, name)  # one that isn't there is wrong use, and no error of every check
         return {}
     path = resolve(lab, against, Path())
     if is_program(path):
@@ -252,7 +265,7 @@ def syntax_error(lab: Lab, against: str) -> dict[str, Any]:
     try:
         ast.parse(path.read_text(errors="replace"), filename=str(path))
     except (SyntaxError, ValueError) as error:
-        if not isinstance(error, SyntaxError):
+        if not isinstance(error, SyntaxError) or error.lineno is None:
             return {"message": f"{relative(path)} is not Python text: {error}"}
         text = (error.text or "").rstrip()
         arrow = " " * max((error.offset or 1) - 1, 0) + "^"
