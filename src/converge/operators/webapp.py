@@ -1,7 +1,7 @@
 """The parts of the WebApp operator, each from the lesson in which it is written.
 
-Lesson 01 uses the builder before it is explained, as a given; lesson 06 is where the learner writes it; from then
-on every lesson imports what the earlier ones have earned.
+Lesson 01 uses the builder before it is explained, as a given; lesson 06 is where the learner writes it. From then on
+every lesson imports what the earlier ones have made: always from the course's solutions, never from a learner's file.
 """
 
 from typing import Any, cast
