@@ -64,13 +64,15 @@ test-failed: $(VENV)/.all browser lint ## Try once more, one at a time, what fai
 test-as-user: $(VENV)/.all ## Test the jail and the attacks of a class as an ordinary user, typed by root
 	@sh tests/as_user.sh $(BIN)/pytest tests/classroom/test_jail.py tests/classroom/test_cheats.py
 
+# The labs run in what `make check` installs, and nothing else: a package that only tests have would hide what's missing.
 test-kind: export CONVERGE_STATE := $(CURDIR)/$(VENV)/kind
 test-kind: export CONVERGE_TEST_KIND := 1
 test-kind: $(VENV)/.all ## Test on kind: provider, contract, labs (CONVERGE_KIND_IMAGE, CONVERGE_WEB_IMAGES, …)
 	@$(ENGINE) build -q -f solutions/16_ship/Dockerfile -t webapp-operator:1 .
 	@$(BIN)/converge up --provider kind
 	@$(BIN)/converge load webapp-operator:1
-	@$(BIN)/pytest -n 2 --dist loadgroup tests/cluster/test_kind*.py tests/cluster/test_contract_*.py tests/labs --against solutions; \
+	@$(MAKE) --no-print-directory VENV=$(VENV)/learner check LAB=all AGAINST=solutions || { $(BIN)/converge down; exit 1; }
+	@$(BIN)/pytest -n 2 --dist loadgroup tests/cluster/test_kind*.py tests/cluster/test_contract_*.py; \
 	  code=$$?; $(BIN)/converge down; exit $$code
 
 test-clients: export CONVERGE_TEST_CLIENTS := 1
