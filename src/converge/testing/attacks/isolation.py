@@ -88,7 +88,8 @@ def deletion_leaves_nothing(
         for kind in children:
             for each in app.namespace.list(kind):
                 if belongs(each, app):
-                    app.namespace.delete(kind, each["metadata"]["name"])
+                    # As kubectl does. By default the server keeps the Pods of a deleted Job.
+                    app.namespace.delete(kind, each["metadata"]["name"], propagation="Background")
     app.delete(propagation)
     if while_down:
         operator.start()
