@@ -215,3 +215,13 @@ def test_the_order_of_options_in_a_command_line_says_nothing():
     wrong = {"Pod/*": [{"spec": {"containers": [{"args": ["start --block --cpus=1 --memory=3"]}]}}]}
     assert not Mask().differences(other, clean)
     assert [each.path for each in Mask().differences(wrong, clean)] == ["Pod/*[0].spec.containers[0].args[0]"]
+
+
+def test_of_an_object_that_has_ended_nobody_compares_lists_of_its_pods():
+    def found(script, ends):
+        return shape(app(), {"ConfigMap": [child("ConfigMap", "shop-hosts", data={"hosts": script})], "": []}, (), ends)
+
+    hosts = "#!/bin/sh\necho shop-worker-0\n"
+    assert found(hosts, True) == found("#!/bin/sh\n", True)
+    assert found(hosts, False) != found("#!/bin/sh\n", False)
+    assert found(hosts, True) != found("#!/bin/bash\n", True)

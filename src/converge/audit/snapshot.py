@@ -70,7 +70,8 @@ def comes_to_an_end(captured: Captured) -> bool:
 def shape(app: CustomResource, captured: Captured, random_names: Iterable[str] = (), ends: bool = False) -> Snapshot:
     """What was captured, without what tells one object from another.
 
-    Of one that `ends`, what its status says of the way there is left out: that depends on when one looked.
+    Of one that `ends`, what its status says of the way there is left out: that depends on when one looked. So does
+    a list of its Pods in a ConfigMap, which are gone in the end.
     """
     found: Snapshot = {}
     for kind in [kind for kind in captured if kind]:
@@ -80,11 +81,19 @@ def shape(app: CustomResource, captured: Captured, random_names: Iterable[str] =
             found[f"{kind}/{RANDOM}"] = sorted(nameless, key=lambda each: json.dumps(each, sort_keys=True))
         else:
             for each in children:
-                found[f"{kind}/{each['metadata']['name'].replace(app.name, 'NAME')}"] = _child(each, app)
+                child = _child(each, app)
+                if ends and isinstance(child.get("data"), dict) and kind == "ConfigMap":
+                    child["data"] = {key: _without_pods(text) for key, text in child["data"].items()}
+                found[f"{kind}/{each['metadata']['name'].replace(app.name, 'NAME')}"] = child
     for now in captured[""]:
         own = _own(now, app)
         found[app.kind] = {**own, "status": _outcome(own["status"])} if ends else own
     return found
+
+
+def _without_pods(text: str) -> str:
+    """A text without the lines that name something of the object."""
+    return "\n".join(line for line in text.splitlines() if "NAME" not in line)
 
 
 def _going(obj: Mapping[str, Any]) -> bool:
