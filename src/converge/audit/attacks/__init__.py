@@ -9,17 +9,17 @@ from converge.audit.attacks.at_rest import AT_REST, touched_twice
 from converge.audit.attacks.base import ERROR, NOTE, WARNING, Attack, AttackContext, Outcome
 from converge.audit.attacks.walks import FOLLOWED, WALKS, tells
 
-#: By name, in order of value: time may be up before the last of them.
+#: By name, the quick ones that find much first: time may be up before the last of them.
 ORDER = (
     "at-rest",
     "old-cache",
+    "child-deleted",
     "late-children",
     "deletion",
     "old-deletion",
     "killed-after",
     "walks",
     "left-alone",
-    "child-deleted",
     "edited-meanwhile",
     "old-spec",
     "every-request",
