@@ -46,6 +46,16 @@ def test_code_of_the_course_is_included_and_output_is_recorded(path: Path) -> No
     assert pasted == []
 
 
+@each_lesson
+def test_the_first_commands_say_where_they_work(lab: course.Lab) -> None:
+    """Before them, or below them in the same part: `converge` and `kubectl` are only found in `make shell`."""
+    page = lab.lesson.read_text()
+    first = next(
+        fence for fence in FENCE.finditer(page) if fence["language"] == "console" and "--8<--" in fence["body"]
+    )
+    assert "`make shell`" in page[: first.start()] + page[first.end() :].partition("\n## ")[0]
+
+
 @each_page
 def test_solution_code_is_folded_until_the_lab_is_passed(path: Path) -> None:
     """What the skeleton gives anyway may be open; the rest is under a line that says to pass the lab first."""
