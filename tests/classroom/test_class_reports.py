@@ -288,11 +288,19 @@ def test_what_is_accepted_counts_until_another_file_is_handed_in(tmp_path):
     grading.accept(store, found, [LAB], ["ada"])  # the same command, typed again
     [mark] = marks(store, found)["ada"]
     assert (mark.counts, mark.points) == (True, LAB.points)
-    store.write("ada", LAB, result("ada", 0), GC)  # graded again
+    store.write("ada", LAB, result("ada", 1), GC)  # graded again
     assert store.read("ada", LAB).held == ""
-    store.write("ada", LAB, result("ada", 0), Held("line 5: import of gc", "another file"))
+    store.write("ada", LAB, result("ada", 1), Held("line 5: import of gc", "another file"))
     assert store.read("ada", LAB).held == GC.why
     assert not marks(store, found)["ada"][0].counts
+
+
+def test_without_points_nothing_is_held(tmp_path):
+    """Nobody has to look at a file that isn't Python."""
+    store, found = held_class(tmp_path, ada=[GC])
+    store.write("ada", LAB, result("ada", 0), GC)
+    assert marks(store, found)["ada"][0].counts
+    assert json.loads(store.path("ada", LAB).read_text())["held"] == GC.why
 
 
 def test_only_what_is_held_can_be_accepted(tmp_path):

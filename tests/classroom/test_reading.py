@@ -181,7 +181,6 @@ class Informer:
     def each(self, dir, vars):
         return [dir, vars]
 """,
-    "not Python": "class WorkQueue(:",
 }
 
 
@@ -192,6 +191,7 @@ def test_what_an_answer_may_have_is_not_held(what):
 
 # Each is a way to the tools, or part of one, and what the instructor reads of it.
 OWN = "class Own:\n    def patch(self, name):\n        return self.waits\n    waits = 1\n"
+CLASS_IN = "import logging\ndef f():\n    logging = 1\n    class A:\n"
 GENERIC = "from typing import Generic\nclass Own:\n    def patch(self): pass\n"
 PATCH = "class Own:\n    def patch(self):\n        self.wait = None\n"
 HELD = [
@@ -224,10 +224,18 @@ HELD = [
     ("import logging\nx = logging", "module logging as a value"),
     ("import logging\nf = lambda logging=logging: logging.sys", "module logging as a value"),
     ("import logging\n[x for logging in [logging] for x in [logging.sys]]", "module logging as a value"),
-    ("import logging\ndef f():\n    global logging\n    logging = logging\n    return logging", "as a value"),
+    ("import logging\ndef f():\n    global logging\n    logging = logging\n    return logging", "for an import and"),
     ("def f():\n    import logging\n    logging = logging\n    return logging", "module logging as a value"),
     ("import logging\ndef f(g=lambda logging: 0):\n    return logging", "module logging as a value"),
-    ("import logging\ndef f():\n    [lambda: (logging := 1) for _ in ()]\n    return logging", "as a value"),
+    ("import logging\ndef f():\n    [lambda: (logging := 1) for _ in ()]\n    return logging", "for an import and"),
+    ("import logging\nlogging = 1", "for an import and"),
+    ("import logging\ndef f():\n    (logging): int\n    return logging.sys", "an annotated name in brackets"),
+    (CLASS_IN + "        global logging\n        x = logging.sys", "for an import and"),
+    ("class A:\n    global x", "global x"),
+    (CLASS_IN + "        x = logging.sys\n        logging = 2", "logging.sys"),
+    ("class A:\n    if True:\n        import logging", "an import in a class"),
+    ("from enum import auto as T\nimport threading\nT = threading.Thread\nclass A(T): pass", "for an import and"),
+    ("import threading\nclass T: pass\nT = threading.Thread\nclass A(T): pass", "a class that is a T"),
     ("import logging\nclass A:\n    logging = logging", "module logging as a value"),
     ("class A:\n    import logging", "an import in a class"),
     ("import logging\nmatch logging:\n    case x: pass", "module logging as a value"),
@@ -252,6 +260,8 @@ HELD = [
     ("getattr(x, '_private')", "_private"),
     ("getattr(x, '__globals__')", "__globals__"),
     ("hasattr(*x)", "hasattr with a name"),
+    ("getattr(*x, 'y')", "getattr with a name"),
+    ("type(*x).__name__", "type other than"),
     ("f = getattr", "getattr with a name"),
     ("map(getattr, [x], ['y'])", "getattr with a name"),
     ("def f():\n    eval('1')\neval = f", "eval"),
@@ -285,6 +295,8 @@ HELD = [
     ("import threading\nthreading.current_thread().run()", "current_thread"),
     # A method that is called with what isn't its own
     (OWN + "Own.patch(x)", "patch of a class"),
+    ("class Own:\n    def _patch(self): pass\nclass A:\n    _patch = 1\nOwn._patch(x)", "_patch of something"),
+    ("class Own:\n    def __p(self): pass\nclass A:\n    _Own__p = 1\nOwn._Own__p(x)", "_Own__p of something"),
     (OWN + "C = Own", "class Own as a value"),
     (OWN + "f(Own)", "class Own as a value"),
     (OWN + "f'{Own}'", "class Own as a value"),
@@ -295,6 +307,7 @@ HELD = [
     (OWN + "getattr(Own, 'patch')", "patch of a class"),
     (OWN + "Own.mro", "mro"),
     (OWN + "class More(Own): pass\nMore.patch(x)", "patch of a class"),
+    ("from typing import Generic\n" + OWN + "class More(Own[int]): pass\nMore.patch(x)", "class Own as a value"),
     (OWN + "@f\nclass More(Own): pass", "a class decorated with f"),
     ("class Own:\n    def patch(self): pass\n    patch(x)", "method patch as a value"),
     ("class Own:\n    def patch(self): pass\n    x = [patch]", "method patch as a value"),
@@ -307,6 +320,7 @@ HELD = [
     ("class Own:\n    class In:\n        def patch(self): pass", "class In in a class"),
     ("class Own:\n    def patch(self): pass\n    @classmethod\n    def f(cls, x):\n        cls.patch(x)", "patch of a"),
     ("class Own:\n    @classmethod\n    def f(own): pass", "cls"),
+    ("class Own:\n    if True:\n        @classmethod\n        def f(own): pass", "only sometimes a method"),
     ("class Own:\n    @classmethod\n    def f(cls, x):\n        super().patch(x)", "super other than"),
     ("super(A, x).y", "super other than"),
     ("class Own:\n    @staticmethod\n    def f(self): pass", "the name self"),
@@ -314,8 +328,9 @@ HELD = [
     ("lambda self: self", "the name self"),
     ("for self in x: pass", "the name self"),
     ("class Own:\n    def f(self):\n        self = 1", "the name self"),
-    ("class Own:\n    if True:\n        def f(self): pass", "the name self"),
-    ("class Own:\n    def f(self):\n        def g():\n            nonlocal self", "`self`"),
+    ("class Own:\n    if True:\n        def f(self): pass", "only sometimes a method"),
+    ("class Own:\n    def f(self):\n        def g():\n            nonlocal self", "nonlocal self"),
+    ("def __repr__(): pass", "__repr__"),
     ("import time as self", "the name self"),
     ("match x:\n    case {**self}: pass", "the name self"),
     ("match x:\n    case [*self]: pass", "the name self"),
@@ -334,6 +349,7 @@ HELD = [
     ("import sys\nsys.stderr.write = print", "a change of write"),
     ("from dataclasses import dataclass\nimport threading\ndataclass(threading.Event)", "dataclass other than"),
     ("from functools import wraps\nwraps(f)(x)", "wraps other than"),
+    ("from functools import wraps\n@wraps(*x)\ndef g(): pass", "wraps with options"),
     ("from functools import wraps\n@wraps(f, assigned=('wait',))\ndef g(): pass", "wraps with options"),
     ("import builtins", "import of builtins"),
     ("queue.clock.advance(9)", "advance"),
@@ -350,6 +366,7 @@ HELD = [
     ("from enum import Enum\nEnum('R', {'__reduce_ex__': f})", "Enum other than"),
     ("from enum import Enum\nclass E(Enum): pass\nE('R', {'__new__': f})", "an Enum whose members"),
     ("from enum import Enum\nclass E(Enum):\n    _ignore_ = 'A'\n    A = 1", "an Enum whose members"),
+    ("from enum import Enum\nclass E(Enum):\n    A = 1\n    if True:\n        _ignore_ = 'A'", "an Enum whose members"),
     ("from abc import ABC\nclass C(ABC): pass\nC.register(x)", "register"),
 ]
 
@@ -379,6 +396,11 @@ def test_a_name_in_other_letters_is_the_same_name():
 def test_what_is_nested_too_deeply_is_held_and_ends_nothing(text):
     """Python runs out of its parser's stack: a MemoryError, in the process that grades the class."""
     assert "nested too deeply" in reason(text.encode())
+
+
+@pytest.mark.parametrize("content", [b"class WorkQueue(:", b"x = 1\0"])
+def test_what_is_not_python_here_may_be_where_it_is_graded(content):
+    assert "it can't be read: SyntaxError" in reason(content)
 
 
 def test_only_library_labs_are_read(tmp_path):

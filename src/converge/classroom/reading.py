@@ -79,19 +79,17 @@ def look_at(lab: Lab, file: Path) -> Held | None:
 def reason(content: bytes) -> str:
     """The first line that has something beyond what is allowed, and what that is; empty if there's none.
 
-    A file that isn't Python can't do harm either. It's parsed from its bytes, as Python does it: a comment at the top
-    may name an encoding in which the rest means something else.
+    It's parsed from its bytes, as Python does it: a comment at the top may name an encoding in which the rest means
+    something else. What isn't Python here may be Python where it's graded, so that isn't cleared either.
     """
     try:
-        tree = ast.parse(content)
-    except (SyntaxError, ValueError):
-        return ""
-    except (MemoryError, RecursionError):  # what Python says of code that is nested too deeply for it
-        return "it's nested too deeply to be read"
-    try:
-        Reading(tree).all()
+        Reading(ast.parse(content)).all()
     except Beyond as found:
         return str(found)
+    except (MemoryError, RecursionError):  # what Python says of code that is nested too deeply for it
+        return "it's nested too deeply to be read"
+    except Exception as error:  # whatever this is, one file must not end the grading of a class
+        return f"it can't be read: {type(error).__name__}"
     return ""
 
 
@@ -99,7 +97,7 @@ class Beyond(Exception):  # noqa: N818 (no error: what a file has beyond what is
     """What the reading can't clear, with its line."""
 
     def __init__(self, node: ast.AST, what: str) -> None:
-        super().__init__(f"line {getattr(node, 'lineno', 1)}: {what}")
+        super().__init__(f"line {line_of(node) or 1}: {what}")
 
 
 class Reading:
@@ -108,8 +106,11 @@ class Reading:
     def __init__(self, tree: ast.Module) -> None:
         self.parents: dict[ast.AST, ast.AST] = {}
         self.nodes: list[ast.AST] = [tree]
+        self.in_bodies: set[ast.AST] = set()  # of functions and classes: what runs when they do
         depth: dict[ast.AST, int] = {tree: 0}
         for node in self.nodes:  # grows while it's read
+            if isinstance(node, Function | ast.ClassDef):
+                self.in_bodies.update(node.body)
             for child in ast.iter_child_nodes(node):
                 if isinstance(child, ast.expr_context | ast.operator | ast.cmpop | ast.boolop | ast.unaryop):
                     continue  # these are the same object everywhere
@@ -123,18 +124,25 @@ class Reading:
         for node in self.nodes:
             if isinstance(node, ast.Import | ast.ImportFrom):
                 self.take_in(node)
+        for node in self.nodes:
+            if again := self.bound_for_all(node) & (self.modules.keys() | self.members.keys()):
+                raise Beyond(node, f"the name {min(again)} for an import and for something else")
         self.bound = Counter(name for node in self.nodes for name in binds(node))
         self.classes = [node for node in self.nodes if isinstance(node, ast.ClassDef)]
         self.functions_of = {each: [b for b in each.body if isinstance(b, Function)] for each in self.classes}
+        self.class_names = {each.name for each in self.classes}
+        self.named_in: dict[ast.AST, dict[str, list[ast.AST]]] = {}  # for each class, what binds a name there
+        for each in self.classes:
+            named = self.named_in[each] = {}
+            for inside in sorted(within(each), key=line_of):
+                for name in binds(inside):
+                    named.setdefault(name, []).append(inside)
+        self.function_names = {each: {b.name for b in self.functions_of[each]} for each in self.classes}
         self.methods = {b.name for each in self.classes for b in self.functions_of[each] if takes_self(b)}
         self.with_methods = self.classes_with_methods()
         self.of_class = {name for each in self.classes for name in self.made_in_class(each)}
-        self.own = (
-            self.of_class
-            | self.methods
-            | {n.attr for n in self.nodes if isinstance(n, ast.Attribute) and self.is_set_on_self(n)}
-        )
-        self.own |= {b.name for functions in self.functions_of.values() for b in functions}
+        self.own = self.of_class | self.methods
+        self.own |= {node.attr for node in self.nodes if isinstance(node, ast.Attribute) and is_set_on_self(node)}
 
     def all(self) -> None:
         """Look at each node."""
@@ -152,14 +160,17 @@ class Reading:
                     self.look_at_function(node)
                 case ast.MatchClass():
                     self.look_at_pattern(node)
-                case ast.Global() | ast.Nonlocal() if {"self", "cls"} & set(node.names):
-                    raise Beyond(node, "`self` or `cls` of another function")
+                case ast.Global(names=names) | ast.Nonlocal(names=names):
+                    if {"self", "cls"} & set(names) or self.in_class_body(node):
+                        raise Beyond(node, f"{ast.unparse(node)}")
+                case ast.AnnAssign(target=ast.Name(), simple=0):
+                    raise Beyond(node, "an annotated name in brackets, which may look like a variable and be none")
 
     # What is imported
 
     def take_in(self, node: ast.Import | ast.ImportFrom) -> None:
         """The names that an import binds: to a module, or to a member of one."""
-        if isinstance(self.parents[node], ast.ClassDef):
+        if self.in_class_body(node):
             raise Beyond(node, "an import in a class, which makes a module an attribute")
         for each in node.names:
             if isinstance(node, ast.Import):
@@ -183,6 +194,17 @@ class Reading:
         if both := self.modules.keys() & self.members.keys():
             raise Beyond(node, f"two imports as {min(both)}")
 
+    def bound_for_all(self, node: ast.AST) -> set[str]:
+        """The names that a node binds for the whole file, other than by an import."""
+        if isinstance(node, ast.Global):
+            return set(node.names)
+        if isinstance(node, ast.NamedExpr):
+            return {node.target.id}
+        imports = isinstance(node, ast.Import | ast.ImportFrom)
+        if imports or isinstance(node, ast.arg) or self.in_class_body(node) or any(self.scopes_of(node)):
+            return set()
+        return set(binds(node))
+
     def module_of(self, node: ast.AST) -> str:
         """The module that an expression is, such as `concurrent.futures`; empty if it's something else."""
         if isinstance(node, ast.Name):
@@ -204,6 +226,8 @@ class Reading:
 
     def is_local(self, node: ast.Name) -> bool:
         """Whether a name is a variable of a function, so that it can't be a module or a builtin."""
+        if (inside := self.in_class_body(node)) and node.id in self.named_in[inside]:
+            return False  # a variable of the class, and before that whatever the file has
         for scope in self.scopes_of(node):
             own, imported = self.scope(scope)
             if node.id in imported:
@@ -217,7 +241,7 @@ class Reading:
         below, child = None, node
         while parent := self.parents.get(child):
             if isinstance(parent, Function):
-                inside = child in parent.body
+                inside = child in self.in_bodies
             elif isinstance(parent, ast.Lambda):
                 inside = child is parent.body
             elif isinstance(parent, Comprehension):  # what the first `for` goes through belongs to what is around
@@ -252,7 +276,7 @@ class Reading:
         scope = next(self.scopes_of(node), None)
         child = node
         while (parent := self.parents.get(child)) and parent is not scope:
-            if isinstance(parent, ast.ClassDef) and child in parent.body:
+            if isinstance(parent, ast.ClassDef) and child in self.in_bodies:
                 return parent
             child = parent
         return None
@@ -282,7 +306,7 @@ class Reading:
         name, parent = node.id, self.parents[node]
         if name in self.with_methods or name == "cls":
             self.look_at_class_as_value(node)
-        if (inside := self.in_class_body(node)) and any(name == each.name for each in self.functions_of[inside]):
+        if (inside := self.in_class_body(node)) and name in self.function_names[inside]:
             self.look_at_method_as_value(node)
         if self.is_local(node):
             return
@@ -333,7 +357,8 @@ class Reading:
             if changed or not (name in ABOUT_A_NAME or of_its_class or (of_super and name in SPECIAL)):
                 raise Beyond(node, name)
         elif name.startswith("_"):
-            its_own = name in self.own and (mine or of_super or (of_class and name in self.of_class))
+            fixed = of_class and name in self.of_class - self.methods and "__" not in name
+            its_own = name in self.own and (mine or of_super or fixed)
             if not its_own and (changed or name not in NAMED_TUPLE):
                 raise Beyond(node, f"{name} of something other than self")
         elif not mine and (INSIDES.match(name) or name in CLOSED):
@@ -351,25 +376,26 @@ class Reading:
         """What may be done with only a few names of modules."""
         parent = self.parents[node]
         if member in ONLY_DECORATORS:
-            called = parent if isinstance(parent, ast.Call) and parent.func is node else None
-            target = called or node
-            owner = self.parents[target]
-            right = isinstance(owner, Function if member[1] == "wraps" else ast.ClassDef)
-            if not (right and isinstance(owner, Function | ast.ClassDef) and target in owner.decorator_list):
+            call = parent if isinstance(parent, ast.Call) and parent.func is node else None
+            owner = self.parents[call or node]
+            if not (
+                isinstance(owner, Function | ast.ClassDef)
+                and (call or node) in owner.decorator_list
+                and isinstance(owner, ast.ClassDef) == (member[1] != "wraps")
+            ):
                 raise Beyond(node, f"{member[1]} other than as a decorator")
-            if member[1] == "wraps" and not (called and len(called.args) == 1 and not called.keywords):
+            if member[1] == "wraps" and not (call and is_plain(call, 1, 1)):
                 raise Beyond(node, "wraps with options")
         if member in ENUMS and not (isinstance(parent, ast.ClassDef) and node in parent.bases):
             raise Beyond(node, f"{member[1]} other than as the base of a class")
         if member == ("threading", "current_thread"):
             above = self.parents[parent]
-            called = parent if isinstance(parent, ast.Call) and parent.func is node else None
-            if not (called and isinstance(above, ast.Attribute) and above.attr in OF_THE_THREAD):
+            if not (is_called(node, parent) and isinstance(above, ast.Attribute) and above.attr in OF_THE_THREAD):
                 raise Beyond(node, "current_thread")
 
     def look_at_getattr(self, node: ast.Name) -> None:
         call = self.parents[node]
-        if isinstance(call, ast.Call) and call.func is node and len(call.args) > 1 and not call.keywords:
+        if isinstance(call, ast.Call) and call.func is node and is_plain(call, 2, 3):
             owner, name = call.args[:2]
             if isinstance(name, ast.Constant) and isinstance(name.value, str):
                 self.look_at_attribute_of(call, owner, name.value, ast.Load())
@@ -382,7 +408,7 @@ class Reading:
         function = next((each for each in self.scopes_of(node) if isinstance(each, Function)), None)
         if not (
             isinstance(call, ast.Call)
-            and not call.args
+            and is_plain(call, 0, 0)
             and isinstance(self.parents[call], ast.Attribute)
             and function is not None
             and takes_self(function)
@@ -392,7 +418,7 @@ class Reading:
     def look_at_type(self, node: ast.Name) -> None:
         """`type(x).__name__` and `type(x) is Y`, or an annotation: as a value, a type can be changed."""
         parent = self.parents[node]
-        if isinstance(parent, ast.Call) and parent.func is node and len(parent.args) == 1:
+        if isinstance(parent, ast.Call) and parent.func is node and is_plain(parent, 1, 1):
             above = self.parents[parent]
             if isinstance(above, ast.Attribute) and above.attr in ("__name__", "__qualname__"):
                 return
@@ -409,7 +435,7 @@ class Reading:
             kind = base.value if isinstance(base, ast.Subscript) else base
             if isinstance(kind, ast.Call) and self.member_of(kind.func) == ("collections", "namedtuple"):
                 continue
-            known = isinstance(kind, ast.Name) and any(kind.id == each.name for each in self.classes)
+            known = isinstance(kind, ast.Name) and kind.id in self.class_names and self.bound[kind.id] == 1
             if not (known or self.member_of(kind) or self.is_builtin(kind, *EXCEPTIONS, *PLAIN_TYPES)):
                 raise Beyond(base, f"a class that is a {ast.unparse(base)}")
             if self.member_of(kind) in ENUMS and not self.has_members(node):
@@ -420,14 +446,16 @@ class Reading:
             called = decorator.func if isinstance(decorator, ast.Call) else decorator
             if self.member_of(called) not in CLASS_DECORATORS:
                 raise Beyond(decorator, f"a class decorated with {ast.unparse(called)}")
-        if isinstance(self.parents[node], ast.ClassDef) and node.name in self.with_methods:
+        if self.in_class_body(node) and node.name in self.with_methods:
             raise Beyond(node, f"class {node.name} in a class")
 
     def look_at_function(self, node: Function) -> None:
         if is_special(node.name) and (node.name not in SPECIAL or not isinstance(self.parents[node], ast.ClassDef)):
             raise Beyond(node, node.name)
-        if not isinstance(self.parents[node], ast.ClassDef):
+        if not self.in_class_body(node):
             return
+        if not isinstance(self.parents[node], ast.ClassDef):
+            raise Beyond(node, f"{node.name}, which is only sometimes a method")
         first = first_of(node)
         if has_decorator(node, "classmethod") and (first is None or first.arg != "cls"):
             raise Beyond(node, "a class method whose first parameter isn't cls")
@@ -439,26 +467,24 @@ class Reading:
 
     def has_members(self, node: ast.ClassDef) -> bool:
         """Whether an Enum has a member for sure: one without can be called to make a class of any names."""
-        lines = [each for each in node.body if isinstance(each, ast.Assign)]
-        targets = [target for each in lines for target in each.targets]
-        plain = all(isinstance(target, ast.Name) and not target.id.startswith("_") for target in targets)
-        values = [each.value for each in lines]
-        return plain and any(
-            isinstance(each, ast.Constant)
-            or (isinstance(each, ast.Call) and self.member_of(each.func) == ("enum", "auto"))
-            for each in values
-        )
+        if any(name.startswith("_") for name in self.named_in[node].keys() - self.function_names[node]):
+            return False
+        values = [each.value for each in node.body if isinstance(each, ast.Assign)]
+        calls = [each.func for each in values if isinstance(each, ast.Call)]
+        plain = any(isinstance(each, ast.Constant) for each in values)
+        return plain or any(self.member_of(each) == ("enum", "auto") for each in calls)
 
     def is_more_of_a_property(self, decorator: ast.AST, function: Function) -> bool:
         """Whether this is `@name.setter`, after a property of that name and nothing else of that name."""
-        same = [each for each in within(self.parents[function]) if function.name in binds(each)]
+        same = self.named_in[self.parents[function]].get(function.name, [])
         return (
             isinstance(decorator, ast.Attribute)
             and decorator.attr in ("setter", "getter", "deleter")
             and isinstance(decorator.value, ast.Name)
             and decorator.value.id == function.name
+            and isinstance(same[0], Function)
+            and has_decorator(same[0], "property")
             and all(isinstance(each, Function) for each in same)
-            and any(isinstance(each, Function) and has_decorator(each, "property") for each in same)
         )
 
     def look_at_pattern(self, node: ast.MatchClass) -> None:
@@ -473,7 +499,7 @@ class Reading:
         parent = self.parents[node]
         above = self.parents.get(parent)
         allowed = (
-            (isinstance(parent, ast.Attribute))
+            isinstance(parent, ast.Attribute)
             or is_called(node, parent)
             or (isinstance(parent, ast.Call) and self.is_builtin(parent.func, "isinstance", "issubclass"))
             or (isinstance(parent, ast.Tuple) and isinstance(above, ast.Call | ast.ExceptHandler) and self.tests(above))
@@ -505,44 +531,43 @@ class Reading:
 
     def is_annotation(self, node: ast.AST) -> bool:
         parent = self.parents[node]
-        return (
-            (isinstance(parent, ast.arg | ast.AnnAssign) and parent.annotation is node)
-            or (isinstance(parent, Function) and parent.returns is node)
-        )  # fmt: skip
+        if isinstance(parent, Function):
+            return parent.returns is node
+        return isinstance(parent, ast.arg | ast.AnnAssign) and parent.annotation is node
 
     def in_annotation(self, node: ast.AST) -> bool:
         """Whether this is part of an annotation that only names types: its brackets belong to known ones."""
         while not self.is_annotation(node):
             parent = self.parents[node]
             if isinstance(parent, ast.Subscript):
-                known = self.member_of(parent.value) or isinstance(parent.value, ast.Name)
-                if isinstance(parent.value, ast.Name) and self.bound[parent.value.id] - self.imported(parent.value.id):
-                    known = node is parent.value
-                if not known:
+                of = parent.value
+                known = self.member_of(of) or (isinstance(of, ast.Name) and not self.bound[of.id])
+                if not known and of is not node:
                     return False
             elif not isinstance(parent, ast.Tuple | ast.List | ast.BinOp | ast.Attribute):
                 return False
             node = parent
         return True
 
-    def imported(self, name: str) -> int:
-        return self.bound[name] if name in self.members else 0
-
     # What the file defines
 
     def classes_with_methods(self) -> set[str]:
         """The classes whose functions someone could call with another self, by their own or by inheritance."""
+        heirs: dict[str, list[str]] = {}
+        todo = []
+        for each in self.classes:
+            if any(takes_self(b) and not is_special(b.name) for b in self.functions_of[each]):
+                todo.append(each.name)
+            for base in each.bases:
+                kind = base.value if isinstance(base, ast.Subscript) else base
+                if isinstance(kind, ast.Name):
+                    heirs.setdefault(kind.id, []).append(each.name)
         found: set[str] = set()
-        while True:
-            more = {
-                each.name
-                for each in self.classes
-                if any(takes_self(b) and not is_special(b.name) for b in self.functions_of[each])
-                or any(isinstance(base, ast.Name) and base.id in found for base in each.bases)
-            }
-            if more <= found:
-                return found
-            found |= more
+        while todo:
+            if (name := todo.pop()) not in found:
+                found.add(name)
+                todo += heirs.get(name, [])
+        return found
 
     def made_in_class(self, node: ast.ClassDef) -> Iterator[str]:
         """The names that a class has without an object: what its body assigns, and functions without self."""
@@ -555,8 +580,9 @@ class Reading:
                 for target in targets:
                     yield from (name for inside in ast.walk(target) for name in binds(inside))
 
-    def is_set_on_self(self, node: ast.Attribute) -> bool:
-        return isinstance(node.ctx, ast.Store) and isinstance(node.value, ast.Name) and node.value.id == "self"
+
+def line_of(node: ast.AST) -> int:
+    return int(getattr(node, "lineno", 0))
 
 
 def binds(node: ast.AST) -> list[str]:
@@ -590,6 +616,16 @@ def within(scope: ast.AST) -> Iterator[ast.AST]:
         yield node
         if not isinstance(node, Function | ast.ClassDef | ast.Lambda | Comprehension):
             todo += list(ast.iter_child_nodes(node))
+
+
+def is_set_on_self(node: ast.Attribute) -> bool:
+    return isinstance(node.ctx, ast.Store) and isinstance(node.value, ast.Name) and node.value.id == "self"
+
+
+def is_plain(call: ast.Call, fewest: int, most: int) -> bool:
+    """Whether a call has so many arguments, each of them written out and without a name."""
+    written = not call.keywords and not any(isinstance(each, ast.Starred) for each in call.args)
+    return written and fewest <= len(call.args) <= most
 
 
 def is_called(node: ast.AST, parent: ast.AST | None) -> bool:

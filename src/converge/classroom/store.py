@@ -40,7 +40,7 @@ class ResultStore:
         if not stored:
             return None
         result = from_json(stored)
-        result.held = stored.get("held", "") if stored.get("accepted") != stored.get("sha256") else ""
+        result.held = held_back(result, stored)
         for check in result.checks:  # one that is named by its whole path isn't this student's own
             own = check.timeline.startswith(f"{TIMELINES}/")
             check.timeline = str(self.folder / check.timeline) if own else ""
@@ -68,11 +68,11 @@ class ResultStore:
     def write(self, key: str, lab: Lab, result: LabResult, held: Held | None = None) -> None:
         before = self._stored(key, lab)
         sha256, accepted = held.sha256 if held else "", before.get("accepted", "")
-        result.held = held.why if held and accepted != sha256 else ""
         for check in result.checks:
             check.timeline = self._keep_timeline(key, lab, check)
         more = {"student": key.partition("~")[0], "attempts": before.get("attempts", 0) + 1}
         more |= {"held": held.why if held else "", "sha256": sha256, "accepted": accepted}
+        result.held = held_back(result, more)
         self._store(key, lab, {**result.to_json(), **more})
 
     def _store(self, key: str, lab: Lab, stored: dict[str, Any]) -> None:
@@ -106,6 +106,11 @@ class ResultStore:
         whole.checks = [new.get(check.name, check) for check in whole.checks]
         whole.trouble = part.trouble
         return whole
+
+
+def held_back(result: LabResult, stored: dict[str, Any]) -> str:
+    """Why a result has no grade until someone has looked at the file: it isn't accepted, and has points to lose."""
+    return stored.get("held", "") if result.points and stored.get("accepted") != stored.get("sha256") else ""
 
 
 def from_json(stored: dict[str, Any]) -> LabResult:
