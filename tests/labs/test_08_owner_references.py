@@ -3,7 +3,7 @@
 from contextlib import contextmanager
 from functools import partial
 
-from converge.grader import check, eventually, expect
+from converge.grader import check, eventually, expect, fail
 from converge.grader.checks import webapps
 from converge.grader.checks.conditions import warnings_mentioning
 from converge.grader.checks.oracles import wrong_webapp
@@ -126,6 +126,13 @@ def reported(app, kind, *, when, hint):
         expected=f"a Warning Event about the WebApp, or a condition of it, that mentions the {kind}",
         hint=hint,
     )
+
+
+def conditions_about(app, kind):
+    """The conditions of the WebApp that mention a kind: what each of them says."""
+    parts = ("type", "status", "reason", "message")
+    said = {tuple(each.get(part, "") for part in parts) for each in app.status.get("conditions", [])}
+    return {each for each in said if kind.lower() in each[-1].lower()}
 
 
 def with_strangers(operator, namespace, controlled=""):
@@ -371,7 +378,7 @@ def test_a_strangers_object_is_left_alone(operator, namespace, recorder):
 @check(points=2, section="yours-or-a-strangers", timeout=60)
 def test_a_strangers_object_is_reported(operator, namespace):
     """A name that is taken is reported, and once it is free, the child is created."""
-    strangers = with_strangers(operator, namespace, controlled="Deployment")
+    strangers, problems = with_strangers(operator, namespace, controlled="Deployment"), {}
     again = (
         "When a stranger's object goes, no event brings you back, even if it has another controller: answer "
         "with a time, Result(requeue_after=30)."
@@ -387,6 +394,7 @@ def test_a_strangers_object_is_reported(operator, namespace):
             hint="Make every child that you can: one name being taken says nothing about the other.",
         )
         reported(app, kind, when=when, hint=hint)
+        problems[app.name] = conditions_about(app, kind)
     for kind, app, before, _ in strangers:  # all of them before the first wait: a look may come only after 30 s
         namespace.delete(kind, app.name, propagation="Background")
         eventually(lambda kind=kind, app=app, before=before: essence(namespace.get(kind, app.name)) != before)
@@ -406,6 +414,14 @@ def test_a_strangers_object_is_reported(operator, namespace):
             app,
             when=f"{when}; then the other {kind} was deleted, and the WebApp was changed",
             hint="A name that was taken in one pass may be free in the next: look again each time.",
+        )
+        eventually(
+            lambda kind=kind, app=app: sorted(problems[app.name] & conditions_about(app, kind)),
+            [],
+            when=f"{when}; then the other {kind} went, and the WebApp got its own; what its conditions still say",
+            expected="nothing of the problem that was",
+            hint="A condition says how things are now, so take it back once the problem is gone: set it to False, say. "
+            "An Event says what happened, and can be left alone.",
         )
 
 
@@ -448,8 +464,8 @@ def test_nothing_is_made_while_the_webapp_is_deleted(operator, namespace):
 
 
 @check(points=2, section="while-it-is-being-deleted")
-def test_foreground_deletion_ends(operator, namespace):
-    """A WebApp that is deleted in the foreground is gone soon, with its children, and nothing comes back."""
+def test_foreground_deletion_ends(operator, namespace, recorder):
+    """A foreground deletion ends soon, and the children go with the WebApp; with --cascade=orphan they stay."""
     app = running(operator, namespace, replicas=2)
     operator.settle()
     app.delete(propagation="Foreground")
@@ -470,6 +486,24 @@ def test_foreground_deletion_ends(operator, namespace):
         when="a WebApp was deleted in the foreground, and gone; the children that are there again",
         hint=hint,
     )
+    app = running(operator, namespace)
+    operator.settle()
+    mark = recorder.mark()
+    app.delete(propagation="Orphan")
+    when = "a WebApp was deleted with --cascade=orphan"
+    eventually(lambda: app.now() is None, when=when, expected="it is gone")
+    operator.settle()
+    # The operator's requests, not what is there: a pass that was under way may have put a reference back, and then the
+    # collector takes the child.
+    if deleted := [each for kind in CHILDREN for each in recorder.since(mark).writes(kind) if "delete" in each.verb]:
+        fail(
+            when=when,
+            expected="its children stay, as was asked for",
+            got="the operator deleted them",
+            seen=[str(each) for each in deleted[:3]],
+            hint="Whether the children go with their owner is up to the one who deletes it. Leave their deletion to "
+            "the garbage collector, which knows.",
+        )
 
 
 @check(points=2, section="one-owner-manages")
