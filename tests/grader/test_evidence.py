@@ -58,3 +58,11 @@ def test_a_hundred_thousand_requests_are_looked_through_at_once():
     began = time.process_time()
     assert len(refused(made)) == 6
     assert time.process_time() - began < 10
+
+
+def test_a_refusal_that_comes_in_turns_with_others_is_shown_once():
+    asked = [request(number, "GET", ("none", "nothing", "none")[number % 3], 404) for number in range(30)]
+    assert refused(Recording(requests=asked)) == [
+        "GET configmaps/nothing → 404 NotFound  ×10",
+        "GET configmaps/none → 404 NotFound  ×20",
+    ]

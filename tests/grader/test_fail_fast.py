@@ -71,6 +71,13 @@ def test_an_operator_that_may_not_do_what_it_tries(grade):
     assert re.search(r"403 Forbidden: .* at the cluster scope  ×\d+", told)
 
 
+def test_an_operator_that_looks_in_another_namespace(grade):
+    find = "self.client.get(*WEBAPP, request.name, request.namespace)"
+    told = explain_check(grade("06", find, find.replace("request.namespace", "'default'"), checks=1).checks[0])
+    assert "Pass the namespace" in told
+    assert re.search(r'403 Forbidden: .* in the namespace "default"  ×\d+', told)
+
+
 def test_an_error_that_is_swallowed_is_still_told_in_the_servers_words(grade):
     result = grade(
         "06",

@@ -411,7 +411,9 @@ class Operator:
     def _hint_for(self, denied: RecordedRequest) -> str:
         if denied.status != 403:
             return "The server says why."
-        return HINT_NO_RIGHT if denied.namespace else HINT_SCANNING if self.launch.on_kopf else HINT_NAMESPACE
+        if denied.namespace in [each.name for each in self.namespaces]:
+            return HINT_NO_RIGHT
+        return HINT_SCANNING if self.launch.on_kopf and not denied.namespace else HINT_NAMESPACE
 
     def _achieved(self) -> list[RecordedRequest]:
         """The writes of its own that changed something a user would see."""

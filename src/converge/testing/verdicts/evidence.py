@@ -5,6 +5,7 @@ Reads that found nothing before a create are no news, nor are writes that change
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence, Set
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -28,8 +29,12 @@ NOT_STATE = ("events", "leases")  # a word to people and a sign of life: neither
 def refused(recorder: Recorder) -> list[str]:
     """The requests that the server refused, with its reason, each once."""
     known = _known(recorder)
-    lines = [str(each) for each in recorder.requests if is_refused(each) and not _expected(each, known)]
-    return counted(lines)[-MOST_LINES:]
+    times: Counter[str] = Counter()
+    for each in recorder.requests:
+        if is_refused(each) and not _expected(each, known):
+            line = str(each)
+            times[line] = times.pop(line, 0) + 1  # in the order in which they came last
+    return [_with_times(line, number) for line, number in times.items()][-MOST_LINES:]
 
 
 def is_refused(request: RecordedRequest) -> bool:
@@ -49,8 +54,11 @@ def written(requests: Sequence[RecordedRequest]) -> list[str]:
 
 def counted(lines: Sequence[str]) -> list[str]:
     """Each line once; one that comes several times in a row says how often."""
-    found = [(line, len(list(run))) for line, run in groupby(lines)]
-    return [f"{line}  ×{times}" if times > 1 else line for line, times in found]
+    return [_with_times(line, len(list(run))) for line, run in groupby(lines)]
+
+
+def _with_times(line: str, times: int) -> str:
+    return f"{line}  ×{times}" if times > 1 else line
 
 
 def _place(record: RecordedRequest | RecordedEvent) -> Place:
