@@ -172,7 +172,7 @@ def test_the_instructor_is_told_whom_to_look_at(graded):
     lab = COURSE.find("03")
     found = [piece.submission for piece in pieces if piece.lab.slug == lab.slug]
     table = reports.class_table([lab], reports.marks_of(store, found, [lab], Policy(), {}))
-    assert "takes_the_tools_from_memory" in table
-    [line] = [line for line in table.splitlines() if line.startswith("takes_the_tools_from_memory")]
+    assert "copies_onto_a_class" in table
+    [line] = [line for line in table.splitlines() if line.startswith("copies_onto_a_class")]
     assert "held, line" in line
     assert not [line for line in table.splitlines() if line.startswith(HONEST) and "held" in line]
