@@ -5,11 +5,14 @@ from __future__ import annotations
 import sys
 import textwrap
 import time
+from dataclasses import replace
 
 import pytest
 import yaml
 
-from converge.audit.attacks import base
+from converge.audit import session as sessions
+from converge.audit.attacks import ATTACKS, base
+from converge.audit.attacks.base import always
 from converge.audit.attacks.walks import CLAIMS_STAY, NOT_AT_REST
 from converge.audit.settings import AuditError
 from converge.operators.webapp import WEBAPP
@@ -21,6 +24,7 @@ from tests.audit.conftest import settings_for
 pytestmark = [pytest.mark.cluster, pytest.mark.slow, pytest.mark.timeout(900)]
 BUGS = "labs/15_chaos/chaos.py"
 RIGHT = "solutions/15_chaos/chaos.py"
+CHILDREN_FIRST = {"how": "children-first"}
 
 
 def found(report):
@@ -244,6 +248,31 @@ def test_a_finalizer_that_stays_because_a_child_is_gone_is_found(session, tmp_pa
     assert "and all of its children were deleted while the operator was down" in finding.when
 
 
+def test_the_pods_of_a_job_go_with_the_children_that_are_deleted_first(session, tmp_path, monkeypatch):
+    """By default the server keeps the Pods of a deleted Job, and then they'd look like what the operator has left."""
+    settings = operator(
+        tmp_path,
+        """
+        metadata = webapp["metadata"]
+        name, namespace = metadata["name"], metadata["namespace"]
+        owner = {"apiVersion": WEBAPP[0], "kind": WEBAPP[1], "name": name, "uid": metadata["uid"]}
+        pod = {"restartPolicy": "Never", "containers": [{"name": "web", "image": webapp["spec"]["image"]}]}
+        for kind, version, suffix, spec in (
+            ("Pod", "v1", "-worker", pod),
+            ("Job", "batch/v1", "-launcher", {"template": {"spec": pod}}),
+        ):
+            of = {"name": name + suffix, "namespace": namespace, "ownerReferences": [owner]}
+            with suppress(AlreadyExists):
+                self.client.create({"apiVersion": version, "kind": kind, "metadata": of, "spec": spec})
+        """,
+    )
+    children_first = replace(next(each for each in ATTACKS if each.name == "deletion"), cases=always(CHILDREN_FIRST))
+    monkeypatch.setattr(sessions, "ATTACKS", (children_first,))
+    report = session(settings).run(["deletion"])
+    assert not report.findings
+    assert not left_out(report)
+
+
 def test_a_second_process_that_makes_a_child_again_is_a_note(session, tmp_path):
     """Names that the server makes up, and no leader election: two processes make two children."""
     settings = operator(
@@ -389,8 +418,6 @@ def test_an_operator_that_never_touches_the_sample_is_one_sentence(session, tmp_
 
 
 def test_a_command_that_dies_is_one_sentence(session, tmp_path):
-    from dataclasses import replace
-
     settings = replace(settings_for(tmp_path, RIGHT), command=(sys.executable, "-c", "print('no'); exit(3)"))
     with pytest.raises(AuditError, match="exited with status 3"):
         session(settings).run()
