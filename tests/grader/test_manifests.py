@@ -2,7 +2,14 @@
 
 import pytest
 
-from converge.grader.checks.manifests import hands_over, objects_in, script_at, sleep_before_stop, starts_a_shell
+from converge.grader.checks.manifests import (
+    hands_over,
+    number_of_bytes,
+    objects_in,
+    script_at,
+    sleep_before_stop,
+    starts_a_shell,
+)
 from converge.testing.objects.manifests import ManifestError
 
 SHELL = "#!/bin/sh\nset -eu\n"
@@ -44,6 +51,25 @@ def test_a_start_script_beside_the_dockerfile(tmp_path, last, shell):
     assert judged("./start.sh", tmp_path / "Dockerfile") is shell
     assert judged("ship.py", tmp_path / "Dockerfile") is None
     assert judged("exec /app/start.sh", tmp_path / "Dockerfile") is None
+
+
+@pytest.mark.parametrize(
+    ("quantity", "number"),
+    [
+        ("64Mi", 64 << 20),
+        ("64m", 0.064),
+        ("256M", 256e6),
+        ("1Gi", 1 << 30),
+        ("1k", 1000),
+        (".5Ki", 512),
+        ("129e6", 129e6),
+        ("1E", 1e18),
+        (134217728, 1 << 27),
+        ("0", 0),
+    ],
+)
+def test_quantities_of_memory(quantity, number):
+    assert number_of_bytes(quantity) == pytest.approx(number)
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from converge.grader.checks.manifests import (
     hands_over,
     in_words,
     instructions,
+    number_of_bytes,
     objects_in,
     pod_of,
     rights_granted,
@@ -44,6 +45,7 @@ from converge.testing.waits.deadlines import scaled
 NEEDED = ("ServiceAccount", "Role", "RoleBinding", "Deployment")
 WORK = ("Lease", "Event")  # what a replica may write without acting on anything
 SYNC_TIMEOUT = 30  # seconds that a Manager gives its caches, if nothing else is said
+MEGABYTE = 10**6
 MOST_OF_A_PAGE = 1 << 20  # bytes; a page without an end would fill the memory of the grader
 
 
@@ -656,6 +658,14 @@ def test_the_pod_may_run_where_the_rules_are_strict(manifest, namespace):
         when="resources.requests of the container was read",
         hint="Without requests, the scheduler thinks that the Pod needs nothing, and the Pod is the first to be "
         "evicted.",
+    )
+    memory = {key: each["memory"] for key, each in container["resources"].items() if "memory" in (each or {})}
+    expect(
+        {key: each for key, each in memory.items() if number_of_bytes(each) < MEGABYTE},
+        {},
+        when=f"memory in the resources of the container was read: {memory}; what is less than a megabyte",
+        hint="No program starts in that. Memory is in bytes: 64Mi are 64 megabytes, and 64m, which is right for CPU, "
+        "are thousandths of one byte.",
     )
     expect(
         (container.get("securityContext") or {}).get("readOnlyRootFilesystem", False),

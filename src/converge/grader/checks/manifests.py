@@ -139,6 +139,22 @@ def in_words(rights: Iterable[Right]) -> list[str]:
     return [f"{verb} {resource}{' in ' + group if group else ''}" for verb, group, resource in sorted(rights)]
 
 
+UNITS = {"": 1.0, "m": 1e-3} | {
+    unit + suffix: float(base**power)
+    for power, unit in enumerate("kMGTPE", 1)
+    for suffix, base in (("", 1000), ("i", 1024))
+}
+
+
+def number_of_bytes(quantity: object) -> float:
+    """How much memory a quantity such as 64Mi is. The API server also takes 64m, which is 0.064."""
+    found = re.fullmatch(r"\+?(\d+\.?\d*|\.\d+)(?:[eE](\+?-?\d{1,2})|([a-zA-Z]*))", str(quantity))
+    unit = (found[3] or "").replace("K", "k") if found else "?"
+    if found is None or unit not in UNITS:
+        raise ValueError(f"{quantity!r} is not a quantity")
+    return float(found[1]) * 10 ** int(found[2] or 0) * UNITS[unit]
+
+
 def sleep_before_stop(container: dict[str, Any]) -> float:
     """Seconds that the preStop hook of a container sleeps, before the kubelet sends SIGTERM; 0 if it says none."""
     hook = (container.get("lifecycle") or {}).get("preStop") or {}

@@ -4,11 +4,16 @@ import secrets
 import socket
 from collections import deque
 
+REPLICA_SET = "6d4cf56db9"  # what a ReplicaSet adds to its Deployment's name
+
 
 def environment(namespace: str) -> dict[str, str]:
-    """The variables of one more replica in ``namespace``. It keeps its name when it is started again, as in a Pod."""
+    """The variables of one more replica in ``namespace``. It keeps its name when it is started again, as in a Pod.
+
+    The names are those of one Deployment's Pods: only the last five characters differ.
+    """
     return {
-        "POD_NAME": f"webapp-operator-{secrets.token_hex(3)}",
+        "POD_NAME": f"webapp-operator-{REPLICA_SET}-{secrets.token_hex(3)[1:]}",
         "POD_NAMESPACE": namespace,
         "PORT": str(free_port()),
     }
