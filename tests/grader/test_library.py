@@ -201,6 +201,25 @@ def test_hurried_time_reaches_every_limit_in_a_moment(lab):
     assert forever.result() == "woken"
 
 
+def test_a_clock_that_shows_something_else_runs_on(lab):
+    for shows in (0, 10**9):
+        box = lab.Box(clock=lab.resolve("converge.grader.library.doubles:clock_that_shows")(shows))
+        before = box.now()
+        assert shows <= before < shows + 60
+        assert eventually(lambda box=box, before=before: box.now() > before)
+
+
+def test_a_call_at_the_end_of_a_wait_comes_before_the_wait_returns(lab):
+    box = lab.Box()
+    other = box.wait.start()
+    assert other.asleep()
+    lab.resolve("converge.grader.library.doubles:CallAtTheEndOfAWait")(box.put, "late")
+    assert box.wait_a_little() is False
+    assert box.take() == "late"
+    assert box.wait_a_little() is False
+    assert box.take() is None, "it comes once"
+
+
 def test_a_queue_with_instant_timeouts_counts_the_timeouts_that_passed(lab):
     queue = lab.resolve("converge.grader.library.doubles:queue_with_instant_timeouts")(lab.clock())
     assert queue.get(timeout=600) is None
@@ -354,6 +373,12 @@ class Cache:
         with self.lock:
             return self.objects.get(request)
 
+    def fill(self):
+        self.objects["a"] = 1
+
+    def empty(self):
+        self.objects.clear()
+
 
 class Whole(Cache):
     def run(self):
@@ -387,5 +412,42 @@ def test_a_constant_reader_is_there_in_between(tmp_path, cache, sees_a_gap):
         cache.run.start().result()
         eventually(lambda: reader.looks >= 2, when="a cache was filled again", expected="looks at two lines or more")
         assert bool(reader.missed) is sees_a_gap
+    finally:
+        library._close()
+
+
+READERS = (
+    CACHES
+    + """
+
+class OneLook(Cache):
+    def get(self, request):
+        return self.objects.get(request)
+
+
+class TwoLooks(Cache):
+    def get(self, request):
+        if request not in self.objects:
+            return None
+        return self.objects[request]
+"""
+)
+
+
+@pytest.mark.parametrize(("cache", "raised"), [("Whole", []), ("OneLook", []), ("TwoLooks", ["KeyError: 'a'"])])
+def test_an_object_goes_before_each_line_of_its_reader(tmp_path, cache, raised):
+    (tmp_path / "readers.py").write_text(READERS)
+    library = Library(tmp_path / "readers.py", tmp_path)
+    try:
+        cache = getattr(library, cache)()
+        read = library.resolve("converge.grader.library.doubles:read_while_it_goes")
+        seen, reached, line = [], True, 0
+        while reached and line < 9:
+            line += 1
+            cache.fill()
+            reached, error = read(cache, "a", "get", line, cache.empty)
+            seen.append(error)
+        assert len(seen) >= 2, "each line, and one more that isn't there"
+        assert [error for error in seen if error] == raised
     finally:
         library._close()

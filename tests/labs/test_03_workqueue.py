@@ -126,6 +126,7 @@ def test_get_waits_for_a_key(lab):
         when="get(timeout=0.05) was called and no key came",
         hint="Return None when the timeout has passed.",
     )
+    any_clock_will_do(lab)
     lab.resolve(ONLY_A_NOTIFY_WAKES)()
     worker = queue.get.start()
     worker.asleep()
@@ -146,6 +147,44 @@ def test_get_waits_for_a_key(lab):
         )
     expect(worker.result(), key, when=f"a worker slept in get() and {key} was added")
     two_keys_two_workers(lab, lambda queue, key: (queue.add, key), "were added")
+
+
+def any_clock_will_do(lab):
+    """What a clock shows says nothing about how long to wait: a timeout is as long on each of them."""
+    for shows in (0, 10**9):
+        queue = lab.WorkQueue(clock=lab.resolve(DOUBLES + "clock_that_shows")(shows))
+        began = time.monotonic()
+        worker = queue.get.start(timeout=0.2)
+        over = worker.finished(within=2)
+        took = time.monotonic() - began
+        if not over or took < 0.18:
+            fail(
+                when=f"a queue got a clock that showed {shows} s and went on from there, and get(timeout=0.2) was "
+                "called",
+                expected="get() returns None after 0.2 s",
+                got=f"it returned after {took:.2f} s" if over else f"it still slept after {took:.1f} s",
+                hint="Take each deadline from one clock and compare it with that one: the time on `clock` has nothing "
+                "to do with time.monotonic().",
+            )
+        expect(worker.result(), None, when=f"get(timeout=0.2) was called with a clock that showed {shows} s")
+
+
+def one_comes_at_the_last_moment(lab):
+    """A key is added when a timeout is just over, and its notify goes to that worker: nobody may sleep through it."""
+    queue, (key,) = lab.WorkQueue(), keys(1)
+    lab.resolve(DOUBLES + "CallAtTheEndOfAWait")(queue.add, key)
+    leaving = queue.get.start(timeout=0.1)
+    leaving.asleep()
+    staying = queue.get.start(timeout=600)
+    left = leaving.finished(within=4)
+    if not (left and leaving.result() == key) and not staying.finished(within=2):
+        fail(
+            when=f"two workers slept in get(), the first with timeout=0.1, and when that was just over, {key} was "
+            "added: the notify() still went to the first",
+            expected=f"one of them gets {key}",
+            got=f"the first {'returned None' if left else 'still slept'}, and the second still slept 2 s later",
+            hint="That wait() has timed out doesn't mean that nothing came. Look once more before you return None.",
+        )
 
 
 def two_keys_two_workers(lab, line_up, did, before=()):
@@ -286,6 +325,7 @@ def test_every_sleeper_looks_again(lab):
     earlier_than_planned(lab)
     one_leaves_with_a_key(lab)
     woken_for_nothing(lab)
+    one_comes_at_the_last_moment(lab)
 
 
 def earlier_for_all(lab):
@@ -422,6 +462,10 @@ def test_workers_sleep(lab):
     """A worker with nothing to do sleeps: it doesn't ask again and again."""
     workers = {}
     for when, steps in (
+        (
+            "another worker held the only key, and add_after() had made it due once more",
+            [("add",), ("get",), ("add_after", 0.01)],
+        ),
         ("the queue was empty", []),
         ("a key was due in 60 s", [("add_after", 60)]),
         ("another worker held the only key, which had been added once more", [("add",), ("get",), ("add",)]),
@@ -505,19 +549,21 @@ def test_a_key_may_fail_for_days(lab):
     )
     clock.advance(10)
     expect(queue.get(timeout=0), key, when="a key had failed 3000 times, and max_delay=10 passed")
-    queue = lab.WorkQueue(clock=clock, base_delay=0.005, max_delay=1000.0)  # as client-go has it
-    lab.play([(queue.add_rate_limited, key), (clock.advance, 1000), (queue.get, 0), (queue.done, key)] * 20)
-    queue.add_rate_limited(key)
-    clock.advance(999)
-    expect(
-        queue.get(timeout=0),
-        None,
-        when="a key had failed 20 times with base_delay=0.005 and max_delay=1000, it failed again, and 999 s passed",
-        expected="None: it waits max_delay, 1000 s",
-        hint="Doubling goes on until max_delay is reached, however many doublings that takes.",
-    )
-    clock.advance(1)
-    expect(queue.get(timeout=0), key, when="one more second passed, so it had waited max_delay, 1000 s")
+    for base, cap, failures in ((0.005, 1000, 20), (0.001, 604_800, 31)):  # as client-go has it; up to a week
+        queue = lab.WorkQueue(clock=clock, base_delay=base, max_delay=float(cap))
+        lab.play([(queue.add_rate_limited, key), (clock.advance, cap), (queue.get, 0), (queue.done, key)] * failures)
+        queue.add_rate_limited(key)
+        clock.advance(cap - 1)
+        expect(
+            queue.get(timeout=0),
+            None,
+            when=f"a key had failed {failures} times with base_delay={base} and max_delay={cap}, it failed again, and "
+            f"{cap - 1} s passed",
+            expected=f"None: it waits max_delay, {cap} s",
+            hint="Doubling goes on until max_delay is reached, however many doublings that takes.",
+        )
+        clock.advance(1)
+        expect(queue.get(timeout=0), key, when=f"one more second passed, so it had waited max_delay, {cap} s")
 
 
 @check(points=2, section="backoff")

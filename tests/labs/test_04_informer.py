@@ -356,7 +356,7 @@ def test_one_list_and_one_watch(followed, namespace, recorder):
 
 
 @check(points=2, section="when-a-watch-ends")
-def test_a_cut_watch_goes_on(followed, namespace, recorder):
+def test_a_cut_watch_goes_on(lab, kubeconfig, followed, namespace, recorder):
     """After a watch ends, the next one starts at the last version seen: nothing is missed, nothing listed again."""
     app, other = namespace.webapp(image=namespace.images.web[0]), namespace.webapp()
     followed.start()
@@ -406,6 +406,39 @@ def test_a_cut_watch_goes_on(followed, namespace, recorder):
         hint="Only Gone takes the version away, wherever the error comes from. After any other one, watch from where "
         "you were.",
     )
+    followed.informer.stop()
+    cut_again_and_again(lab, Followed(lab, kubeconfig, namespace, recorder).start(), namespace)
+
+
+def cut_again_and_again(lab, followed, namespace):
+    """Nothing changes, and the watch is cut every ten minutes: it costs no list, and the pauses don't grow."""
+    hurried = lab.resolve("converge.grader.library.doubles:InstantSleep")()
+    recorder, listed, pauses = followed.recorder, len(followed.lists()), []
+    for number in range(12):
+        opened = len(recorder.watches(KIND))
+        hurried.oversleep(600)
+        if number > 1:  # two have brought nothing; more of that, in no time, may well be taken for a failure
+            recorder.bookmark(KIND, collection_version(namespace))
+        before = hurried.waited
+        recorder.end_watches(KIND)
+        followed.open_watch(after=opened)
+        pauses.append(hurried.waited - before)
+    when = f"no WebApp changed for two hours, and the watch was cut every ten minutes, {len(pauses)} times"
+    expect(
+        len(followed.lists()) - listed,
+        0,
+        when=when,
+        expected="no list",
+        hint="A watch that brought nothing was a good one: nothing has changed. The next one starts where it did.",
+    )
+    if min(pauses[-3:]) > max(5.0, 5 * max(pauses[:3])):
+        fail(
+            when=when,
+            expected="a short pause before each new watch",
+            got="pauses of " + ", ".join(f"{pause:.3g}" for pause in pauses) + " s",
+            hint="A watch that ends is no error, and one that could be opened shows that the server is well: the next "
+            "pause is a short one again. Until then the cache is wrong.",
+        )
 
 
 @check(points=2, section="bookmarks")
@@ -751,9 +784,37 @@ def test_stop_comes_before_the_watch(lab, kubeconfig, namespace, recorder):
         )
 
 
+def gone_while_it_is_read(lab, followed, namespace):
+    """An object goes out of the cache while a reader is in the middle of get() or list(): both return."""
+    read = lab.resolve("converge.grader.library.doubles:read_while_it_goes")
+    name = namespace.new_name()
+    request = NewObject("converge.runtime:Request", (str(namespace), name))
+    for how in ("get", "list"):
+        reached, line = True, 0
+        while reached and line < 12:
+            line += 1
+            app = namespace.webapp(name)
+            followed.shows(app, when="a WebApp was created", hint="An ADDED event puts its object in the cache.")
+            reached, raised = read(followed.informer, request, how, line, app.delete)
+            if raised:
+                fail(
+                    when=f"a WebApp was deleted, and run() took it out of the cache right before line number {line} "
+                    f"that {how}() of another thread ran",
+                    expected=f"{how}() returns: the object as it was, or nothing",
+                    got=f"{how}() raised {raised}",
+                    hint="Between two looks at `objects`, run() may change it: look once, with `self.objects.get(…)`, "
+                    "and go through a copy of the keys.",
+                )
+            if not reached:
+                app.delete()
+            followed.shows(when="it was deleted", hint="A DELETED event removes the object.")
+    followed.informer.stop()
+
+
 @check(points=2, section="gone")
-def test_the_cache_has_no_gap(followed, namespace, recorder, lab):
+def test_the_cache_has_no_gap(followed, namespace, recorder, lab, kubeconfig):
     """Once synced, a reader finds an object at every moment: a list replaces the cache as a whole."""
+    gone_while_it_is_read(lab, Followed(lab, kubeconfig, namespace, recorder).start(), namespace)
     app = namespace.webapp(image=namespace.images.web[0])
     request = NewObject("converge.runtime:Request", (str(namespace), app.name))
     reader = lab.resolve("converge.grader.library.doubles:ReaderOnEveryLine")(followed.informer, request)

@@ -10,6 +10,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
+from itertools import count
 from types import FrameType
 from typing import Any
 
@@ -25,6 +26,12 @@ class FakeClock:
 
     def advance(self, seconds: float) -> None:
         self.now += seconds
+
+
+def clock_that_shows(seconds: float) -> Callable[[], float]:
+    """A clock that shows so many seconds now and runs like any other."""
+    ahead = seconds - time.monotonic()
+    return lambda: time.monotonic() + ahead
 
 
 def queue_with_instant_timeouts(clock: Any) -> Any:
@@ -141,6 +148,47 @@ def change_cached_object(informer: Any, request: Any, how: str) -> None:
             continue  # a cache that hands out frozen objects is as good as one that hands out copies
 
 
+def read_while_it_goes(informer: Any, request: Any, how: str, line: int, delete: Callable[[], object]) -> list[Any]:
+    """Call ``get`` or ``list`` of an informer; right before its n-th line, the object of `request` is deleted.
+
+    The reader goes on when the object has gone from the cache, or after a moment if it holds a lock that this needs.
+    Returns whether there was such a line, and what the reader raised, if anything.
+    """
+    file, lines, gone = sys.argv[1], count(1), threading.Event()
+    reached, raised = False, ""
+
+    def look() -> None:
+        deadline = time.monotonic() + 2
+        while time.monotonic() < deadline:
+            try:
+                if informer.get(request) is None:
+                    break
+            except Exception:  # it may be overtaken as well
+                pass
+            time.sleep(0.002)
+        gone.set()
+
+    def trace(frame: FrameType, event: str, argument: Any) -> Any:
+        nonlocal reached
+        if frame.f_code.co_filename != file:
+            return None
+        if event == "line" and next(lines) == line:
+            reached = True
+            delete()
+            threading.Thread(target=look, daemon=True).start()
+            gone.wait(0.5)
+        return trace
+
+    sys.settrace(trace)
+    try:
+        informer.get(request) if how == "get" else informer.list()
+    except Exception as error:
+        raised = f"{type(error).__name__}: {error}"
+    finally:
+        sys.settrace(None)
+    return [reached, raised]
+
+
 def call_twice(function: Callable[[Any], Any], argument: Any) -> list[Any]:
     """Call a function twice with the same object, which it could change: both answers."""
     return [function(argument), function(argument)]
@@ -209,6 +257,40 @@ def disable_timeouts() -> None:
         return wait(condition, timeout if timeout is not None and timeout <= 0 else None)
 
     threading.Condition.wait = until_notified  # type: ignore[method-assign, assignment]
+
+
+class CallAtTheEndOfAWait:
+    """Makes a call when the next wait of the submission on a condition is over, before it has the lock again.
+
+    So a notify of that call may go to the one that is just leaving. Until then it waits for someone else to sleep on
+    the same condition, who gets the notify otherwise.
+    """
+
+    def __init__(self, call: Callable[[Any], object], argument: Any) -> None:
+        file, between = sys.argv[1], threading.Condition.wait.__code__.co_filename  # the submission: see host.py
+        wait = threading.Condition.wait
+
+        def waits(condition: Any, timeout: float | None = None) -> bool:
+            frame: FrameType | None = sys._getframe(1)
+            while frame is not None and frame.f_code.co_filename == between:
+                frame = frame.f_back
+            if timeout is None or timeout <= 0 or frame is None or frame.f_code.co_filename != file:
+                return wait(condition, timeout)
+            threading.Condition.wait = wait  # type: ignore[method-assign]
+            lock_again = condition._acquire_restore
+
+            def call_first(state: Any) -> None:
+                condition._acquire_restore = lock_again
+                deadline = time.monotonic() + 2
+                while len(condition._waiters) < 2 and time.monotonic() < deadline:
+                    time.sleep(0.001)
+                call(argument)
+                lock_again(state)
+
+            condition._acquire_restore = call_first
+            return wait(condition, timeout)
+
+        threading.Condition.wait = waits  # type: ignore[method-assign, assignment]
 
 
 class InstantSleep:
