@@ -8,6 +8,7 @@ from converge.grader.checks.conditions import condition_in, conditions_in, condi
 from converge.grader.checks.oracles import wrong_webapp
 from converge.grader.checks.webapps import (
     CHILDREN,
+    available_pods,
     children_of,
     comes_back,
     deployment_of,
@@ -216,9 +217,19 @@ def test_what_is_taken_out_of_the_spec_goes(operator, namespace):
             change=lambda value=value: app.edit(labels={"keep": value}),
             hint="Remove what you have put there, and only that.",
         )
+    app.edit(replicas=app.spec["replicas"] + 1)
+    converged(app, when="one more replica was asked for", hint="Follow every change of the spec.")
+    operator.settle()
     scaled_to = app.spec["replicas"] + 2
     app.edit(autoscaled=True)
     operator.settle()
+    expect(
+        namespace.get("Deployment", app.name)["spec"]["replicas"],
+        app.spec["replicas"],
+        when="autoscaled was switched on; replicas of the Deployment, which no one else had set yet",
+        hint="A field that you alone have applied goes when you leave it out, and its default is 1. `ensure` of lesson "
+        "07 leaves the number to the autoscaler without removing it.",
+    )
     namespace.patch("Deployment", app.name, {"spec": {"replicas": scaled_to}}, subresource="scale")
     operator.settle()
     app.edit(labels={"keep": "e"})
@@ -302,6 +313,26 @@ def test_a_write_in_between_is_not_lost(operator, namespace, second_writer):
         when="Available became False, Degraded stayed False; the lastTransitionTime of each",
         hint="A condition's time says when it last changed from True to False or back.",
     )
+    (old,) = (each["metadata"]["name"] for each in namespace.list("ReplicaSet") if runs_for(app, each))
+    namespace.patch("ReplicaSet", old, {"spec": {"replicas": 1}})  # of two; nothing scales up what is to go anyway
+    eventually(lambda: available_pods(app) == 1, within=SOON)
+    eventually(
+        lambda: app.status.get("availableReplicas", 0) == available_pods(app),
+        within=SOON,
+        when="the image was changed to one that does not start, so Available was False, and then one of the two Pods "
+        "with the old image went",
+        expected="availableReplicas in the status is what the Deployment's status says",
+        seen=lambda: (
+            f"{app.status.get('availableReplicas', 0)} in the status, {available_pods(app)} in the Deployment's"
+        ),
+        hint="A report says something new as well if only a number or a message has changed.",
+    )
+
+
+def runs_for(app, replica_set):
+    """Whether a ReplicaSet of the WebApp's Deployment has Pods that are available."""
+    owners = [each["name"] for each in replica_set["metadata"].get("ownerReferences", [])]
+    return app.name in owners and replica_set["status"].get("availableReplicas", 0) > 0
 
 
 def now_in_words():
@@ -310,7 +341,7 @@ def now_in_words():
 
 @check(points=3, section="reads-that-are-old", incident="pravega/zookeeper-operator#312", timeout=60)
 def test_an_old_cache_destroys_nothing(operator, namespace):
-    """Started with an old cache, in which a running WebApp is missing or its namesake is dying, it does no harm."""
+    """Started with an old cache, without a running WebApp or with an earlier one of its name, it does no harm."""
     app = attacks.old_cache_destroys_nothing(operator, make=one_pod(namespace), wrong=wrong, children=CHILDREN)
     children_go_first(operator, app)
     app = running(operator, namespace, replicas=0)
@@ -325,6 +356,7 @@ def test_an_old_cache_destroys_nothing(operator, namespace):
         hint="No one was there to see the deletion. With owner references, no one has to be.",
     )
     attacks.old_deletion_destroys_nothing(operator, make=one_pod(namespace), wrong=wrong, children=CHILDREN)
+    attacks.old_deletion_destroys_nothing(operator, make=one_pod(namespace), wrong=wrong, children=CHILDREN, alive=True)
 
 
 def children_go_first(operator, app):

@@ -16,6 +16,10 @@ from converge.testing.waits.waiting import eventually
 
 HINT = "What's missing in a cache may be too new for it. Ask the server before you delete."
 HINT_OF_A_NAMESAKE = "What the cache says of a name may be about an earlier object: compare uids before you delete."
+HINT_OF_AN_OWNER = (
+    "The uid in a cache may be an earlier object's, and the garbage collector deletes a child whose owner is gone. "
+    "Look who controls the child before you write an owner reference."
+)
 HINT_OF_AN_OLD_SPEC = "The spec in a cache may be older than what you did. Before you delete, ask the server."
 OUR_FINALIZER = "converge.example/hold"
 
@@ -49,14 +53,17 @@ def old_deletion_destroys_nothing(
     wrong: Callable[[CustomResource], str],
     children: Sequence[str],
     lived: bool = False,
+    alive: bool = False,
     within: float = 10,
     hint: str = "",
 ) -> CustomResource:
     """Create an object, restart the operator with a list in which an earlier namesake is being deleted.
 
     Nothing else is different from `old_cache_destroys_nothing`. With `lived` the operator has known the earlier one, so
-    that it has the operator's finalizer; without, it was down all that time.
+    that it has the operator's finalizer; without, it was down all that time. With `alive`, which asks for the latter,
+    the list is from before the deletion: it shows the earlier one as if it were the one that there is.
     """
+    past, told = "being deleted", hint or HINT_OF_A_NAMESAKE
     if lived:
         earlier = _running(operator, make, wrong, within, hint or HINT_OF_A_NAMESAKE)
         theirs = set(_uids(earlier, children).values())
@@ -67,12 +74,13 @@ def old_deletion_destroys_nothing(
     else:
         operator.stop()
         earlier = make()
+        living = earlier.namespace.client.list(*typed(earlier.kind), earlier.namespace.name).resource_version
         dying = _deleted_slowly(earlier)
-    app = _running(operator, lambda: make(name=earlier.name), wrong, within, hint or HINT_OF_A_NAMESAKE)
-    past = f"from the time when an earlier {app.kind} of the name {app.name} was being deleted"
-    _restart_in_the_past(
-        operator, app, wrong, children, at=dying, past=past, within=within, hint=hint or HINT_OF_A_NAMESAKE
-    )
+        if alive:
+            dying, past, told = living, "there", hint or HINT_OF_AN_OWNER
+    app = _running(operator, lambda: make(name=earlier.name), wrong, within, told)
+    past = f"from the time when an earlier {app.kind} of the name {app.name} was {past}"
+    _restart_in_the_past(operator, app, wrong, children, at=dying, past=past, within=within, hint=told)
     return app
 
 
@@ -164,7 +172,7 @@ def _restart_in_the_past(
     with operator.recorder.freeze(app.kind, at=at, gets=False):
         mark = operator.recorder.mark()
         operator.start()
-        operator.settle()
+        wait_until_idle(operator, within, unless=lambda: _uids(app, children) != uids)
         deleted = [str(each) for each in operator.recorder.since(mark).writes(verb="delete")]
     when = f"the operator was started again, and the server's list of {app.kind}s was {past}"
     if deleted:
