@@ -464,7 +464,12 @@ def test_a_renumbered_port_is_fixed(operator, namespace):
     )
     follows(app, when="the port of the Service was renumbered by hand", hint=hint)
     app.edit(port=another_port(app))
-    follows(app, when="after that, the port was changed in the spec", hint=hint)
+    follows(
+        app,
+        when="after that, the port was changed in the spec",
+        hint="If you put the number back with a patch, it has two owners, since a patch isn't an apply of your field "
+        "manager. Then an apply that leaves it out doesn't remove it. Write the list as a whole here as well.",
+    )
     added, by_hand = random.sample([each for each in range(1024, 9999) if each != app.spec["port"]], 2)
     body = [
         {"op": "replace", "path": "/spec/ports/0/port", "value": by_hand},
