@@ -152,7 +152,7 @@ def number_of_bytes(quantity: object) -> float:
     unit = (found[3] or "").replace("K", "k") if found else "?"
     if found is None or unit not in UNITS:
         raise ValueError(f"{quantity!r} is not a quantity")
-    return float(found[1]) * 10 ** int(found[2] or 0) * UNITS[unit]
+    return float(found[1]) * 10.0 ** int(found[2] or 0) * UNITS[unit]
 
 
 def sleep_before_stop(container: dict[str, Any]) -> float:
