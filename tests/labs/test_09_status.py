@@ -1,6 +1,7 @@
 """Checks of lab 09, easiest first. Each docstring is the line that the learner reads."""
 
 import random
+import re
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
@@ -284,11 +285,12 @@ def test_observed_generation_does_not_run_ahead(operator, namespace, recorder):
         now = app.now()
         behind = image_of(deployment_of(app)) != now["spec"]["image"]
         claims = now["status"].get("observedGeneration") == now["metadata"]["generation"]
-        if behind and claims and condition_in(now, "Available").get("status") == "True":
-            return (
-                f"Available, observedGeneration {now['status']['observedGeneration']}; the Deployment has the old image"
-            )
-        return ""
+        if not behind:
+            return ""
+        if claims:
+            said = f"observedGeneration {now['status']['observedGeneration']}, Available {available(app)}"
+            return f"{said}; the Deployment has the old image"
+        return "Degraded" if condition_in(now, "Degraded").get("status") == "True" else ""
 
     with recorder.fail(writes("Deployment"), status=500, times=None) as refused:
         app.edit(image=two)
@@ -297,10 +299,11 @@ def test_observed_generation_does_not_run_ahead(operator, namespace, recorder):
         expect(
             ahead(),
             "",
-            expected="an observedGeneration that is not ahead of the Deployment",
+            expected="an observedGeneration that is not ahead of the Deployment, and no word of Degraded",
             when="the image was changed, and every write of the Deployment was refused with 500",
             hint="observedGeneration means that you've acted on that generation. Write it after the children, not "
-            "before.",
+            "before, and not if they failed: an error of the API server passes, so raise it. Degraded is for a failed "
+            "rollout or a taken name.",
         )
     becomes_available(app, when="the server took writes of the Deployment again", hint="An error is tried again.")
     operator.settle()
@@ -550,6 +553,17 @@ def test_a_taken_name_is_degraded(operator, namespace):
         "you decide that there's nothing new to write.",
     )
     kind, app, when = apps[0]
+    app.poke()  # a pass that has nothing new to say
+    operator.settle()
+    looks = re.findall(rf"/{app.name}: reconciled in .*", operator.log)  # only our runtime says so
+    if any("again in" in each for each in looks) and operator.looks_again_in(app) is None:
+        fail(
+            when=f"{when}, the WebApp was touched, and there was nothing new to report",
+            expected="every pass over it asks for another look after a while",
+            got="the last one didn't, so nobody looks once the name is free",
+            seen=looks[-3:],
+            hint="As long as the name is taken, answer Result(requeue_after=30), whether or not there's news.",
+        )
     namespace.delete(kind, app.name, propagation="Background")
     eventually(lambda: uid_changed(namespace, kind, app), within=5)
     looks_again_by_itself(
@@ -662,6 +676,32 @@ def test_an_event_tells_people(operator, namespace, recorder):
         when="the WebApp was touched three times and asked for a second Pod, and all the time it was not Available",
         hint="Say it when something changes, not in every pass.",
     )
+    a_namesake_says_what_any_new_one_says(operator, namespace)
+
+
+def a_namesake_says_what_any_new_one_says(operator, namespace):
+    """Replace an available WebApp by one of the same name that never was, and fail if that one makes more Events."""
+    former = namespace.webapp(replicas=1, image=namespace.images.web[0])
+    becomes_available(former, when="another WebApp was created", hint="Report what is there.")
+    quiet(operator)
+    before = told(former)
+    former.delete()
+    eventually(lambda: former.now() is None and not webapps.children_of(former))
+    quiet(operator)
+    namesake, any_new_one = (namespace.webapp(name, image=namespace.images.bad) for name in (former.name, None))
+    when = "two WebApps were created whose image can't be pulled, one with the name of a deleted one that was Available"
+    for app in (namesake, any_new_one):
+        eventually(lambda app=app: available(app), "False", when=when, hint="Report in every pass.")
+    quiet(operator)
+    if told(namesake) - before > told(any_new_one):
+        fail(
+            when=when,
+            expected=f"as many Events about it as about the other: {told(any_new_one)}",
+            got=told(namesake) - before,
+            seen=[f"Event {each['reason']}: {each['message']}" for each in events_about(namesake)],
+            hint="It was never Available, so it hasn't stopped being so. What you remember by name is about another "
+            "WebApp; the status says what was there before.",
+        )
 
 
 @check(points=2, section="of-which-generation", timeout=60)
