@@ -287,6 +287,46 @@ def test_a_cleanup_that_fails_is_tried_again(operator, namespace, outside):
         when="the WebApp was gone, and its record was looked for",
         hint="Record first.",
     )
+    each_of_two_records_counts(operator, namespace, outside)
+
+
+def each_of_two_records_counts(operator, namespace, outside):
+    """Give two WebApps a second record, refuse the removal of one of the two, and fail if the WebApp is let go."""
+    apps = [registered(operator, namespace, outside) for _ in range(2)]
+    operator.settle()
+    stuck = {}
+    for number, (app, host) in enumerate(apps):  # once the first that is listed, and once the last
+        outside.records[second := f"z{host}"] = {"owner": app.uid}
+        stuck[app] = (host, second)[number]
+        outside.fail(500, host=stuck[app], method="DELETE")
+    since = len(outside.requests)
+
+    def refused(app):
+        path = f"/records/{stuck[app]}"
+        return sum(each.path == path and each.status == 500 for each in outside.requests[since:])
+
+    for app, _ in apps:
+        app.delete()
+    for app, _ in apps:
+        # An operator that notes its hosts doesn't know of the second record, and lets go without asking about it.
+        when = f"{app} had two records and was deleted, and each DELETE of {stuck[app]} was answered with 500"
+        eventually(
+            lambda app=app: app.now() is None or refused(app) >= 2,
+            when=when,
+            expected="that DELETE again, or, if it doesn't know of that record, its release",
+            hint="An exception from reconcile() is retried automatically. If you swallow it, it isn't.",
+            seen=lambda: requests_seen(outside),
+        )
+        expect(
+            there(app) if refused(app) else "still there",
+            "still there",
+            when=when,
+            hint="Every record counts, whatever became of the others. Let go once all of them are gone.",
+            seen=requests_seen(outside),
+        )
+    outside.heal()
+    for app, _ in apps:
+        has_gone(app, when="the outside service worked again", hint="The retries go on until the cleanup has worked.")
 
 
 @check(points=3, section="twice-or-more", incident="Twingate/kubernetes-operator#403")
@@ -343,14 +383,18 @@ def test_other_finalizers_are_respected(operator, namespace, outside):
     """Someone else's finalizer stays; the record goes, and nothing is written while that finalizer is there."""
     app, host = registered(operator, namespace, outside)
     operator.settle()
-    namespace.patch("WebApp", app.name, {"metadata": {"finalizers": [*finalizers(app), FOREIGN]}})
+    similar = [f"{name.partition('/')[0]}/backup" for name in finalizers(app)]  # of the same domain
+    similar += [f"{name}-of-another" for name in finalizers(app)]
+    foreign = [FOREIGN, *similar]
+    namespace.patch("WebApp", app.name, {"metadata": {"finalizers": [*finalizers(app), *foreign]}})
     operator.settle()
     app.delete()
     eventually(
         lambda: (record_owner(outside, host), finalizers(app)),
-        (None, [FOREIGN]),
-        when=f"another writer had added {FOREIGN}, and the WebApp was deleted; its record and its finalizers were read",
-        hint="Take your own finalizer off when your work is done, and leave the others.",
+        (None, foreign),
+        when=f"other writers had added {', '.join(foreign)}, and the WebApp was deleted; its record and its finalizers "
+        "were read",
+        hint="Take your own finalizer off when your work is done, and leave the others, even those of your domain.",
     )
     mark, since = operator.settle(), len(outside.requests)
     app.poke()
@@ -508,9 +552,16 @@ def test_a_changed_host_leaves_no_record_behind(operator, namespace, outside):
     outside.heal()
     moves_to(last, "`register` was changed twice while the outside service answered with 500, then it worked again")
     taken = new_host()
+    app.poke()  # a look at a service that has no such record yet
+    operator.settle()
     outside.records[taken] = theirs = {"owner": "someone else"}
     app.edit(register=taken)
-    moves_to(None, "`register` was changed to a host that is taken")
+    moves_to(
+        None,
+        "`register` was changed to a host that had been taken a moment before",
+        hint="The old record goes, whether or not you get the new host. And a host that was free when you looked "
+        "earlier may be taken by now: look before each write.",
+    )
     expect(outside.records.get(taken), theirs, when="`register` was changed to a host that is taken; its record")
     app.edit(register=last)
     moves_to(last, "`register` was changed back to the host before, which is free again")
@@ -539,6 +590,7 @@ def test_a_record_that_the_spec_has_forgotten_holds_its_webapp(operator, namespa
     app, host = registered(operator, namespace, outside)
     moved, _ = registered(operator, namespace, outside)
     late, _ = registered(operator, namespace, outside)
+    killed, _ = registered(operator, namespace, outside)
     operator.settle()
     outside.fail(500)
     since = len(outside.requests)
@@ -568,16 +620,37 @@ def test_a_record_that_the_spec_has_forgotten_holds_its_webapp(operator, namespa
     outside.heal()
     has_gone(app, when=f"{when}; then the service worked again", hint="The retries go on until the cleanup has worked.")
     expect(record_owner(outside, host), None, when=f"{when}; when it was gone, its record was looked for", hint=hint)
-    outside.fail(NO_ANSWER, host=(arrived := new_host()), method="PUT")
-    since = len(outside.requests)
-    late.edit(register=arrived)
+
+    def put_without_answer(app):
+        """Set another host, whose PUT arrives and gets no answer."""
+        outside.fail(NO_ANSWER, host=(arrived := new_host()), method="PUT")
+        since = len(outside.requests)
+        app.edit(register=arrived)
+        eventually(
+            lambda: f"PUT /records/{arrived} → no answer" in changes(outside, since),
+            when="`register` was changed",
+            expected="a PUT of the new host",
+            hint="A live WebApp with `register` has its record.",
+            seen=lambda: requests_seen(outside),
+        )
+        return arrived
+
+    put_without_answer(killed)
+    operator.crash()
+    outside.records[killed.now()["spec"]["register"]] = {"owner": killed.uid}
+    outside.heal()
+    killed.edit(register=(last := new_host()))
+    operator.start()
+    when = "`register` was changed, the operator was killed during its PUT, which arrived, and `register` was changed"
     eventually(
-        lambda: f"PUT /records/{arrived} → no answer" in changes(outside, since),
-        when="`register` was changed",
-        expected="a PUT of the new host",
-        hint="A live WebApp with `register` has its record.",
+        lambda: hosts_of(outside, killed),
+        [last],
+        when=f"{when} again; the hosts of this WebApp's records",
+        hint="A note that comes after the record comes too late. Ask the service, or note each host on the WebApp "
+        "before you register it.",
         seen=lambda: requests_seen(outside),
     )
+    arrived = put_without_answer(late)
     outside.fail(500)  # nobody sees from now on that the record is there after all
     outside.records[arrived] = {"owner": late.uid}
     late.delete()
