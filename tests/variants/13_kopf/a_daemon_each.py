@@ -69,10 +69,11 @@ def register(
     memo: kopf.Memo,
     **_: Any,
 ) -> None:
-    if PROMISE not in annotations:
-        if "register" not in spec:
-            return  # it has never asked for a record
-        promise = {"metadata": {"annotations": {PROMISE: "yes"}}}
+    if "register" not in spec and PROMISE not in annotations:
+        return  # it has never asked for a record
+    generation = str(body.metadata["generation"])
+    if annotations.get(PROMISE) != generation:  # a new value even if the spec is what it once was: kopf calls again
+        promise = {"metadata": {"annotations": {PROMISE: generation}}}
         memo.client.patch("converge.example/v1", "WebApp", name, namespace, promise)
     try:
         keep_record(memo.records, dict(body))
@@ -81,6 +82,12 @@ def register(
             raise  # kopf tries again after the backoff
         kopf.warn(body, reason="Refused", message=f"{spec['register']} is refused")
         raise kopf.PermanentError(f"{spec['register']} is refused") from error
+
+
+@kopf.timer(*WEBAPP, annotations={PROMISE: kopf.PRESENT}, interval=1)
+def promise_again(meta: kopf.Meta, annotations: kopf.Annotations, patch: kopf.Patch, **_: Any) -> None:
+    if annotations[PROMISE] != str(meta["generation"]):
+        patch.metadata.annotations[PROMISE] = str(meta["generation"])
 
 
 @kopf.on.delete(*WEBAPP)

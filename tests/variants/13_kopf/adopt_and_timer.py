@@ -52,10 +52,17 @@ def look(body: kopf.Body, meta: kopf.Meta, patch: kopf.Patch, memo: kopf.Memo) -
 @kopf.on.create(*WEBAPP, field="spec.register", value=kopf.PRESENT)
 @kopf.on.resume(*WEBAPP, field="spec.register", value=kopf.PRESENT)
 @kopf.on.update(*WEBAPP, field="spec.register", new=kopf.PRESENT)
-def promise(annotations: kopf.Annotations, patch: kopf.Patch, **_: Any) -> None:
+def promise(meta: kopf.Meta, annotations: kopf.Annotations, patch: kopf.Patch, **_: Any) -> None:
     """The annotation is a change of the WebApp, and that calls `register`. It stays when the wish goes."""
     if PROMISE not in annotations:
-        patch.metadata.annotations[PROMISE] = "a record"
+        patch.metadata.annotations[PROMISE] = str(meta["generation"])
+
+
+@kopf.timer(*WEBAPP, annotations=PROMISED, interval=1, backoff=1)
+def promise_again(meta: kopf.Meta, annotations: kopf.Annotations, patch: kopf.Patch, **_: Any) -> None:
+    """A change that was taken back is none for kopf, but a new annotation is."""
+    if annotations[PROMISE] != str(meta["generation"]):
+        patch.metadata.annotations[PROMISE] = str(meta["generation"])
 
 
 @kopf.on.create(*WEBAPP, annotations=PROMISED)
