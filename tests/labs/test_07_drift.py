@@ -449,6 +449,16 @@ def test_replicas_are_handed_over_and_taken_back(operator, namespace, recorder):
     )
 
 
+def ports_called_http(app):
+    """The ports of the Service with that name, and the container's ports that they lead to."""
+    deployment, service = deployment_of(app), service_of(app)
+    if not deployment or not service:
+        return []
+    said, names = summary(deployment, service), [port.get("name") for port in service["spec"].get("ports", [])]
+    found = zip(names, said["port of the Service"], said["where it leads"], strict=True)
+    return [{"port": port, "leads to": target} for name, port, target in found if name == "http"]
+
+
 @check(points=2, section="lists-have-keys")
 def test_a_renumbered_port_is_fixed(operator, namespace):
     """A port of the Service that is renumbered by hand gets its number back, wherever it is in the list."""
@@ -477,16 +487,12 @@ def test_a_renumbered_port_is_fixed(operator, namespace):
     ]
     namespace.patch("Service", app.name, body, type="json")
     eventually(
-        lambda: [
-            {key: port[key] for key in ("port", "targetPort")}
-            for port in service_of(app)["spec"]["ports"]
-            if port["name"] == "http"
-        ],
-        [dict.fromkeys(("port", "targetPort"), app.spec["port"])],
+        lambda: ports_called_http(app),
+        [{"port": app.spec["port"], "leads to": app.spec["port"]}],
         when="the port of the Service was renumbered by hand, and another one, metrics, was added in front of it; the "
         "port called http",
         hint="Find the port by its name, or write the list as a whole: ports[0] is another one now.",
-        seen=lambda: f"all of its ports: {service_of(app)['spec']['ports']}",
+        seen=lambda: f"all of its ports: {(service_of(app) or {'spec': {}})['spec'].get('ports')}",
     )
     expect(
         uid_of(app, "Service"),
