@@ -22,6 +22,7 @@ from converge.testing.waits.deadlines import scaled
 from converge.testing.waits.idle import rolled_out
 
 SOON = 5.0  # seconds
+NO_ANSWER = 0
 
 
 def configure(operator, *, period=0.5, base=0.02, cap=0.4, timeout=3.0):
@@ -266,8 +267,18 @@ def test_a_service_that_does_not_answer_is_asked_again(operator, namespace, outs
         expected="a second request, with the first one given up",
         hint=hint,
     )
+    every_kind = (
+        "Before you raise, say() it, whatever was raised: an answer that doesn't come is a TimeoutError, a connection "
+        "that is closed a RemoteDisconnected, and neither is a URLError."
+    )
+    says(app, "False", when=f"the service took a minute for its answers, and TIMEOUT is {timeout} s", hint=every_kind)
     outside.heal()
     is_registered(outside, app, when="the service had not answered in time, and then did", hint=hint)
+    says(app, "True", when="the service answered again", hint="What was False must become True again.")
+    outside.fail(NO_ANSWER, host=app.spec["register"])
+    when = "the record was there, and then the service closed each connection without an answer"
+    says(app, "False", when=when, hint=every_kind)
+    outside.heal()
     says(app, "True", when="the service answered again", hint="What was False must become True again.")
 
 
@@ -324,6 +335,27 @@ def test_failures_grow_rarer_up_to_a_cap(operator, namespace, outside):
             hint=hint,
             seen=delays(all_requests),
         )
+    each_is_tried_at_its_own_pace(operator, namespace, outside)
+
+
+def each_is_tried_at_its_own_pace(operator, namespace, outside):
+    """Let many WebApps fail at once, and fail unless each is tried again after BASE, however many others fail."""
+    operator.stop()
+    outside.heal()
+    times = configure(operator, period=30, base=0.3, cap=0.3)
+    crowd = [webapp(namespace, register=new_host()) for _ in range(8)]
+    for app in crowd:
+        outside.fail(503, host=app.spec["register"])
+    operator.start()
+    eventually(
+        lambda: min(len(about(outside, app)) for app in crowd) >= 7,  # the events of a new WebApp bring about three
+        within=SOON,
+        when=f"the service answered every request about {len(crowd)} WebApps with 503, with {times}",
+        expected="seven tries of each",
+        hint="Each WebApp's retry comes BASE after its own failure, however many others fail. Limit the rate of all "
+        "together only after a burst, as the work queue does.",
+        seen=lambda: f"tries of each: {', '.join(str(len(about(outside, app))) for app in crowd)}",
+    )
 
 
 @check(points=3, section="failed")
