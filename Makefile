@@ -14,7 +14,7 @@ ENGINE ?= docker
 or_end_quietly = || { code=$$?; test ! -t 2 || kill -PIPE $$PPID; exit $$code; }
 
 .DEFAULT_GOAL := help
-.PHONY: help check watch hint list up down shell status doctor docs notebook site recorded notebooks test test-failed test-as-user test-kind test-clients verify edits lint style types format browser bench lock clean go-labs audit-real
+.PHONY: help check watch hint list up down shell status doctor docs notebook site recorded notebooks test test-failed test-as-user test-kind test-clients verify edits faults lint style types format browser bench lock clean go-labs audit-real
 
 help: ## Show this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  \033[1mmake %-12s\033[0m %s\n", $$1, $$2} /^## /{print "\n" substr($$0, 4)}' $(MAKEFILE_LIST)
@@ -84,6 +84,10 @@ verify: $(VENV)/.all ## Grade the grader: wrong answers are refused, other right
 
 edits: $(VENV)/.all ## Grade the grader with every small edit of the solutions; goes on where it was stopped (LAB=03)
 	@$(BIN)/converge verify --edits $(LAB)
+
+faults: export CONVERGE_EVERY_FAULT := 1
+faults: $(VENV)/.all ## Grade the solutions once with every fault at every request, where checks make some (LAB=06)
+	@$(BIN)/converge check $(or $(LAB),all) --against solutions
 
 lint: $(VENV)/.all ## Check style, types, layers, workflows and the worst habits of our prose
 	@$(MAKE) --no-print-directory -j 2 style types

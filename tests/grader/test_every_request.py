@@ -56,6 +56,13 @@ def test_a_right_operator_survives_a_fault_at_each_of_its_requests(attack):
 
 
 @pytest.mark.cluster
+def test_every_way_to_fail_can_be_asked_for(attack, monkeypatch):
+    monkeypatch.setenv("CONVERGE_EVERY_FAULT", "1")
+    struck = attack("06", modes=["403"])
+    assert {"403", "429", "500", "answer", "connection"} <= {fault.name.split()[0] for fault in struck}
+
+
+@pytest.mark.cluster
 def test_an_error_that_is_swallowed_is_named_with_its_request(attack):
     with pytest.raises(Failure) as caught:
         attack(*SWALLOWS, modes=["500"], within=3)
