@@ -126,7 +126,6 @@ def test_get_waits_for_a_key(lab):
         when="get(timeout=0.05) was called and no key came",
         hint="Return None when the timeout has passed.",
     )
-    any_clock_will_do(lab)
     lab.resolve(ONLY_A_NOTIFY_WAKES)()
     worker = queue.get.start()
     worker.asleep()
@@ -325,6 +324,7 @@ def test_every_sleeper_looks_again(lab):
     earlier_than_planned(lab)
     one_leaves_with_a_key(lab)
     woken_for_nothing(lab)
+    any_clock_will_do(lab)
     one_comes_at_the_last_moment(lab)
 
 
