@@ -299,9 +299,16 @@ def test_a_pass_with_nothing_to_do_writes_nothing(operator, namespace, recorder)
 @check(points=2, section="wish-world-report", timeout=60)
 def test_the_status_is_observed(operator, namespace, recorder):
     """Pods that never start are never reported as available, and a corrected image gets through to them."""
-    app = namespace.webapp(image=namespace.images.bad)
+    apps = [namespace.webapp(image=namespace.images.bad) for _ in range(5)]
+    app = apps[0]
     operator.start()
-    follows(app, when="a WebApp with an image that cannot be pulled was created", hint="act() creates it.")
+    for each in apps:
+        follows(
+            each,
+            when="five WebApps with an image that cannot be pulled were created",
+            hint="act() creates each of them. A pass looks, acts, reports what it saw, and ends: it doesn't wait for "
+            "Pods, since the other WebApps wait for it.",
+        )
     when = f"{app.spec['replicas']} Pods were asked for, with an image that cannot be pulled"
     operator.settle()
     claims = [each for each in recorder.writes("WebApp") if claimed(each)]
@@ -401,21 +408,57 @@ def test_unreadable_is_not_missing(operator, namespace, recorder):
                     got="the operator printed nothing: this pass looked like one with nothing to do",
                     hint="Don't catch what you can't handle. Every error but NotFound has to leave reconcile().",
                 )
-    for kind, write in (("Deployment", "a write to the Deployment"), ("WebApp", "the write to the status")):
+    made, mark = uid_of(app, "Deployment"), not_there_for_a_moment(operator, app, recorder)
+    invented = [each for each in recorder.since(mark).writes("WebApp") if each.status == 200 and not claimed(each)]
+    if invented:
+        fail(
+            when=f"{app.spec['replicas']} Pods were available, and a read that lagged behind said once that there is "
+            "no Deployment",
+            expected="no report of 0: the Deployment exists, and nobody has seen it with no Pod available",
+            got="a report of 0 available Pods",
+            seen="\n".join(map(str, invented[:3])),
+            hint="act() returns the Deployment that there is now, as the server answered it. If create() says that it "
+            "exists already, let that propagate: the next pass looks again.",
+        )
+    for kind, write, status, because in (
+        ("Deployment", "a write to the Deployment", 403, "a permission was missing"),
+        ("Deployment", "a write to the Deployment", 422, "a policy of the cluster refused it"),
+        ("WebApp", "the write to the status", 403, "a permission was missing"),
+    ):
         printed = len(operator.output)
-        refused = recorder.fail(writes(kind), status=403, times=1)
+        refused = recorder.fail(writes(kind), status=status, times=1)
         app.edit(replicas=app.spec["replicas"] + 1)
         eventually(lambda refused=refused: refused.fired, within=SOON)
         told = eventually(lambda printed=printed: operator.output[printed:].strip(), within=3)
         refused.remove()
+        if uid_of(app, "Deployment") != made:
+            fail(
+                when=f"the API server answered {write} with {status}: {because}",
+                expected="the Deployment stays, and the next pass writes again",
+                got="the Deployment was deleted and another one created: every Pod was stopped",
+                hint="A refusal says that this write can't be carried out now. Let it propagate: what others added "
+                "to the Deployment has to stay.",
+            )
         if refused.fired and not told:
             fail(
-                when=f"the API server answered {write} with 403: a permission was missing",
+                when=f"the API server answered {write} with {status}: {because}",
                 expected="the error propagates, and the caller of reconcile logs it",
                 got="the operator printed nothing: this pass looked like one that went well",
                 hint="Don't catch what you can't handle. Every error but NotFound has to leave reconcile().",
             )
         reports(app, when=f"{write} had been refused once", hint="The next pass compares again, and writes again.")
+
+
+def not_there_for_a_moment(operator, app, recorder):
+    """The Deployment runs, and one read of it finds nothing, as from a server that lags behind. Since when."""
+    reports(app, when="a WebApp was created", hint="Report in every pass.")
+    mark = operator.settle()
+    lagging = recorder.fail(reads("Deployment", verb="get", name=app.name), status=404, times=1)
+    app.poke()
+    eventually(lambda: lagging.fired, within=3)  # one that lists is never told
+    passes(recorder, 2)
+    lagging.remove()
+    return mark
 
 
 @check(points=3, section="one-pass", incident="rabbitmq/cluster-operator#782: a crash between two steps", timeout=60)

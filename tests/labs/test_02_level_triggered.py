@@ -49,6 +49,13 @@ def restore(namespace, deployment):
     namespace.create({"kind": "Deployment", "metadata": metadata, "spec": deployment["spec"]})
 
 
+def looked_at(app, recorder):
+    """Touch a WebApp, and wait until the operator reads it, if another worker of it is free to."""
+    mark = recorder.mark()
+    app.poke()
+    recorder.wait_for(lambda: recorder.since(mark).reads("WebApp", verb="get", name=app.name), 1)
+
+
 def another(app):
     """An image and a number of Pods that the WebApp does not ask for now."""
     return {"image": other_image(app), "replicas": app.spec["replicas"] + 2}
@@ -162,7 +169,20 @@ def test_deleted_while_it_was_down(operator, namespace, recorder):
         hint="No event will tell you. But its Deployment is there and has a name: what does requests_for make of it? "
         "And don't swallow errors, or nothing tries again: when you delete a Deployment, only NotFound is fine.",
     )
+    kept = uid_of(other, "Deployment")
+    two_at_once = recorder.meanwhile(reads("WebApp", verb="get", name=app.name), lambda: looked_at(other, recorder))
     restore(namespace, backup)
+    eventually(lambda: two_at_once.fired, within=2)  # one that reads a cache asks nothing
+    operator.settle()
+    if uid_of(other, "Deployment") != kept:
+        fail(
+            when=f"the Deployment of a deleted WebApp came back out of a backup, and while one worker asked for "
+            f"that WebApp, another one looked at {other.name}",
+            expected=f"the Deployment of {other.name} stays: its WebApp is there",
+            got="it was deleted",
+            hint="Several workers call the same reconciler, each with another name. Keep the name in a variable of the "
+            "call, not on `self`.",
+        )
     gone(
         app,
         when="the operator had removed the Deployment, which then came back out of a backup, and there was still no "
@@ -454,6 +474,17 @@ def test_every_request_may_fail(operator, namespace, recorder):
         hint="AlreadyExists says that there is a Deployment, and not what is in it. Let it propagate: the next pass "
         "looks again.",
     )
+    for status, because in ((403, "a permission was missing"), (422, "a policy of the cluster refused it")):
+        at_ease(operator, app)  # nothing else nudges
+        refused = recorder.fail(writes("Deployment", name=app.name), status=status)
+        app.edit(image=other_image(app))
+        eventually(lambda refused=refused: refused.fired, within=SOON)
+        follows(
+            app,
+            when=f"the image was changed, and the API server answered {status} to the first write: {because}",
+            hint="Let the error propagate as it is, and the pass is run again. Nobody can know that it will be refused "
+            "again.",
+        )
 
 
 @check(points=2, section="a-name-and-nothing-else", timeout=60)
