@@ -299,7 +299,7 @@ def test_a_crash_counts_nothing_twice(operator, namespace):
 
 
 @check(points=2, section="one-write", timeout=60)
-def test_a_lost_answer_counts_nothing_twice(operator, namespace):
+def test_a_lost_answer_counts_nothing_twice(operator, namespace, recorder):
     """When a request fails, or the answer to a write is lost, each ticket is still counted once."""
     attacks.fault_at_every_request(
         operator,
@@ -309,6 +309,19 @@ def test_a_lost_answer_counts_nothing_twice(operator, namespace):
         hint="If the answer is lost, you cannot know whether it was done; after a 409 it wasn't. Either way, let the "
         "error end the pass, and read again: the tickets that are still there are the ones to count.",
     )
+    app = with_tickets(namespace, tickets=0, image="registry.example/shop:1")
+    for status in (503, 504):
+        operator.settle()
+        before = desk(app)["served"]
+        recorder.fail(writes("WebApp", name=app.name), status=status)
+        put_tickets(app, 2)
+        served(
+            app,
+            before + 2,
+            when=f"two tickets were put on a WebApp, and the write that served them was answered {status}, undone",
+            hint="That answer doesn't say whether it was done, and no event comes if it wasn't. Let the error end the "
+            "pass, and read again.",
+        )
 
 
 @check(points=2, section="read-change-write")
