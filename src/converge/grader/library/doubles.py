@@ -29,7 +29,7 @@ class FakeClock:
 
 
 def clock_that_shows(seconds: float) -> Callable[[], float]:
-    """A clock that shows so many seconds now and runs like any other."""
+    """A clock that shows `seconds` now and runs like any other."""
     ahead = seconds - time.monotonic()
     return lambda: time.monotonic() + ahead
 
