@@ -165,6 +165,20 @@ class Queue(Generic[K]):
 def made() -> Queue[str]:
     return Queue[str]()
 """,
+    "texts, logs, copies and mathematics": """
+import copy, logging, math
+from collections import namedtuple
+from functools import lru_cache
+Entry = namedtuple("Entry", "due key")
+class Point(namedtuple("Point", ["x", "y"])):
+    @lru_cache(maxsize=8)
+    def text(self):
+        return "{:.1f} {1[0]:>{width}}".replace("1[0]", "x").upper()
+logging.basicConfig(level=logging.INFO, format="%(message)s")
+def shown(key, objects):
+    copies = list(map(copy.deepcopy, objects)) + [copy.deepcopy(key), copy.copy(key)]
+    return "{}: {:.1f} {name!r:>{width}}".format(key, math.ldexp(0.5, 3), name=copies, width=8)
+""",
     "an executor": """
 import concurrent.futures
 from concurrent import futures
@@ -220,12 +234,27 @@ HELD = [
     ("from operator import attrgetter", "attrgetter"),
     ("import dataclasses\ndataclasses.sys", "dataclasses.sys"),
     ("import asyncio", "import of asyncio"),
+    ("import contextlib\ncontextlib.ExitStack.push(x, y)", "contextlib.ExitStack"),
+    ("from functools import wraps", "functools.wraps"),
+    ("import logging\nlogging.Formatter('{x.gi_frame}', style='{')", "logging.Formatter"),
+    ("import logging\nlogging.basicConfig(filename='/proc/self/fd/5')", "basicConfig with more"),
+    ("import logging\nlogging.basicConfig(format='{x.y}', style='{')", "basicConfig with more"),
+    ("import logging\nlogging.basicConfig(**x)", "basicConfig with more"),
+    ("import logging\nf = logging.basicConfig", "basicConfig with more"),
     # A module as a value
+    (
+        "def f():\n    m = 1\n    def g():\n        nonlocal m\n        import logging as m\n    m.sys",
+        "for an import and",
+    ),
+    ("class A:\n    def g(self):\n        import logging as __m", "an import as __m"),
+    ("_A__m.sys", "_A__m"),
+    ("def f():\n    nonlocal _A__m", "nonlocal _A__m"),
+    ("def f(_A__m): pass", "_A__m"),
     ("import logging\nx = logging", "module logging as a value"),
     ("import logging\nf = lambda logging=logging: logging.sys", "module logging as a value"),
     ("import logging\n[x for logging in [logging] for x in [logging.sys]]", "module logging as a value"),
     ("import logging\ndef f():\n    global logging\n    logging = logging\n    return logging", "for an import and"),
-    ("def f():\n    import logging\n    logging = logging\n    return logging", "module logging as a value"),
+    ("def f():\n    import logging\n    logging = logging\n    return logging", "for an import and"),
     ("import logging\ndef f(g=lambda logging: 0):\n    return logging", "module logging as a value"),
     ("import logging\ndef f():\n    [lambda: (logging := 1) for _ in ()]\n    return logging", "for an import and"),
     ("import logging\nlogging = 1", "for an import and"),
@@ -268,6 +297,13 @@ HELD = [
     ("x = type(y)", "type other than"),
     ("type('X', (), {})", "type other than"),
     ("t = type", "type other than"),
+    ("'{0.__globals__}'.format(f)", "format of something"),
+    ("'{:{0[1].x}}'.format(f)", "format of something"),
+    ("map('{.gi_frame}'.format, x)", "format of something"),
+    ("x = '{a.b}'\nx.format_map(y)", "format_map of something"),
+    ("str.format('{.x}', y)", "format of something"),
+    ("getattr(x, 'format')", "format of something"),
+    ("class S(str):\n    def f(self, x):\n        return self.format(x)", "format of something"),
     # Names with underscores, and the insides of functions, generators and exceptions
     ("f.__globals__", "__globals__"),
     ("().__class__.__base__", "__base__"),
@@ -293,10 +329,44 @@ HELD = [
     ("class C: pass\nmatch x:\n    case C(t): pass", "class pattern"),
     ("import threading\nx = threading.current_thread()", "current_thread"),
     ("import threading\nthreading.current_thread().run()", "current_thread"),
+    ("try:\n    x.y\nexcept AttributeError as e:\n    e.obj", "obj of something"),
     # A method that is called with what isn't its own
+    (OWN + "def f():\n    Own = 1\nOwn.patch(x)", "patch of a class"),
+    ("class Own(ValueError):\n    def patch(self): pass", "an exception with methods"),
+    (OWN + "class More(Own, ValueError): pass", "an exception with methods"),
+    ("from queue import Empty\nclass E(Empty): pass\nclass Own(E):\n    def patch(self): pass", "an exception with"),
+    ("def f():\n    class __Own: pass", "class __Own"),
+    ("class Own:\n    def __p(self): pass\n    _Own__p(x)", "_Own__p"),
+    ("from functools import lru_cache\nclass Own:\n    @lru_cache(f)\n    def patch(self): pass", "decorated with lru"),
+    (
+        "from functools import lru_cache\nclass Own:\n    @lru_cache(maxsize=f)\n    def p(self): pass",
+        "decorated with lru",
+    ),
+    ("from functools import cache\nclass Own:\n    @cache(f)\n    def patch(self): pass", "decorated with cache"),
+    (
+        "from functools import cache\nclass Own:\n    cache = f\n    @cache\n    def p(self): pass",
+        "decorated with cache",
+    ),
+    ("import abc\nclass Own:\n    abc = f\n    @abc.abstractmethod\n    def p(self): pass", "decorated with abc"),
+    ("def f(g):\n    from abc import ABC as A\n    A = g\n    class Own(A): pass", "for an import and"),
+    ("from typing import final\n@final(f)\nclass Own: pass", "a class decorated with final"),
+    ("from dataclasses import dataclass\n@dataclass(threading.Event)\nclass Own: pass", "a class decorated with data"),
+    ("from dataclasses import dataclass\n@dataclass(**x)\nclass Own: pass", "a class decorated with data"),
+    ("from enum import Enum\nclass E(Enum):\n    A = 1\n    def _missing_(self): pass", "_missing_"),
+    ("class Own:\n    def _missing_(self): pass", "_missing_"),
+    ("class Own:\n    def __deepcopy__(self, memo): pass", "__deepcopy__"),
+    ("import copy\ncopy.deepcopy(own.patch, {id(own): x})", "deepcopy with more"),
+    ("import copy\nmap(copy.deepcopy, [own.patch], [{id(own): x}])", "deepcopy with more"),
+    ("from copy import deepcopy as copy\nx = copy", "deepcopy with more"),
+    # A name that copy looks up for a method that has it
+    ("from collections import namedtuple\nnamedtuple('__class__', 'a')", "namedtuple other than"),
+    ("from collections import namedtuple\nnamedtuple(*x)", "namedtuple other than"),
+    ("from typing import NamedTuple as N\nx = N", "NamedTuple other than"),
+    ("from contextlib import contextmanager\nf = contextmanager(TypeVar('__class__'))", "contextmanager other than"),
+    ("from contextlib import contextmanager\n@contextmanager(f)\ndef g(): pass", "contextmanager other than"),
     (OWN + "Own.patch(x)", "patch of a class"),
     ("class Own:\n    def _patch(self): pass\nclass A:\n    _patch = 1\nOwn._patch(x)", "_patch of something"),
-    ("class Own:\n    def __p(self): pass\nclass A:\n    _Own__p = 1\nOwn._Own__p(x)", "_Own__p of something"),
+    ("class Own:\n    def __p(self): pass\nclass A:\n    _Own__p = 1\nOwn._Own__p(x)", "_Own__p"),
     (OWN + "C = Own", "class Own as a value"),
     (OWN + "f(Own)", "class Own as a value"),
     (OWN + "f'{Own}'", "class Own as a value"),
@@ -347,10 +417,8 @@ HELD = [
     (PATCH + "import threading\nOwn = threading.Event\nOwn.wait = 1", "a change of wait"),
     ("class A:\n    timed_out = 0\n    def f(self, queue):\n        queue.timed_out = 0", "a change of timed_out"),
     ("import sys\nsys.stderr.write = print", "a change of write"),
+    ("import threading\nthreading.Thread.daemon = f", "a change of daemon"),
     ("from dataclasses import dataclass\nimport threading\ndataclass(threading.Event)", "dataclass other than"),
-    ("from functools import wraps\nwraps(f)(x)", "wraps other than"),
-    ("from functools import wraps\n@wraps(*x)\ndef g(): pass", "wraps with options"),
-    ("from functools import wraps\n@wraps(f, assigned=('wait',))\ndef g(): pass", "wraps with options"),
     ("import builtins", "import of builtins"),
     ("queue.clock.advance(9)", "advance"),
     ("informer.open()", "open of something"),

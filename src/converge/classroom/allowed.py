@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import math
 import re
 
 
@@ -21,7 +22,7 @@ MODULES = {
         "KeysView Mapping MutableMapping MutableSequence MutableSet Sequence Set Sized ValuesView",
         "concurrent.futures": "ALL_COMPLETED CancelledError FIRST_COMPLETED FIRST_EXCEPTION Future "
         "ThreadPoolExecutor TimeoutError as_completed wait",
-        "contextlib": "AbstractContextManager ExitStack closing contextmanager nullcontext suppress",
+        "contextlib": "AbstractContextManager closing contextmanager nullcontext suppress",
         "converge.operators.webapp": "FIELD_MANAGER WEBAPP desired_deployment is_controlled_by owner_reference",
         "converge.runtime": "AlreadyExists ApiError Backoff BadRequest Change Client ConfigError Conflict Controller "
         "Forbidden Gone Informer Invalid NotFound Object ObjectList Poll Reconciler Request Result RuntimeProblem "
@@ -31,14 +32,14 @@ MODULES = {
         "dataclasses": "FrozenInstanceError KW_ONLY asdict astuple dataclass field replace",
         "datetime": "UTC date datetime timedelta timezone",
         "enum": "Enum Flag IntEnum IntFlag StrEnum auto unique",
-        "functools": "cache cached_property cmp_to_key lru_cache partial reduce total_ordering wraps",
+        "functools": "cache cached_property cmp_to_key lru_cache partial reduce total_ordering",
         "heapq": "heapify heappop heappush heappushpop heapreplace merge nlargest nsmallest",
         "itertools": "accumulate chain combinations count cycle dropwhile filterfalse groupby islice pairwise "
         "permutations product repeat starmap takewhile tee zip_longest",
         "json": "JSONDecodeError dumps loads",
-        "logging": "CRITICAL DEBUG ERROR INFO NOTSET WARNING Formatter Logger LoggerAdapter NullHandler StreamHandler "
-        "basicConfig critical debug error exception getLogger info log warning",
-        "math": "ceil floor inf isclose isfinite isinf isnan log log10 log2 nan pow sqrt trunc",
+        "logging": "CRITICAL DEBUG ERROR INFO NOTSET WARNING Logger NullHandler basicConfig critical debug error "
+        "exception getLogger info log warning",
+        "math": " ".join(name for name in dir(math) if not name.startswith("_")),
         "operator": "itemgetter",
         "queue": "Empty Full LifoQueue PriorityQueue Queue SimpleQueue",
         "random": "Random choice gauss randint random randrange sample shuffle uniform",
@@ -69,24 +70,30 @@ BUILTINS |= words(
 )
 # Methods with two underscores that a class may have. Others change what an object is to `copy`, `match` and the like.
 SPECIAL = words(
-    "__aenter__ __aexit__ __aiter__ __anext__ __await__ __bool__ __call__ __contains__ __copy__ __deepcopy__ "
-    "__delitem__ __enter__ __eq__ __exit__ __ge__ __getitem__ __gt__ __hash__ __init__ __iter__ __le__ __len__ __lt__ "
+    "__aenter__ __aexit__ __aiter__ __anext__ __await__ __bool__ __call__ __contains__ __copy__ __delitem__ "
+    "__enter__ __eq__ __exit__ __ge__ __getitem__ __gt__ __hash__ __init__ __iter__ __le__ __len__ __lt__ "
     "__ne__ __next__ __post_init__ __repr__ __reversed__ __setitem__ __str__"
 )
 SPECIAL_NAMES = words("__all__ __author__ __doc__ __hash__ __slots__ __version__")
 ABOUT_A_NAME = words("__name__ __qualname__ __doc__")
 NAMED_TUPLE = words("_asdict _fields _make _replace")
 
-# Of other objects: frames, functions behind their wrappers, the network, and what moves the checks' own stand-ins.
+# Of other objects: frames, functions behind their wrappers, the network, what moves the checks' own stand-ins, and
+# what an AttributeError was about, which may be a class.
 INSIDES = re.compile(r"(ag|co|cr|f|gi|tb)_")
-CLOSED = words("advance connection discovery fdel fget fset func mro open oversleep register")
+CLOSED = words("advance connection discovery fdel fget fset func mro obj open oversleep register")
 
 # A call of one of these makes a class of any names.
 ENUMS = {("enum", name) for name in ("Enum", "Flag", "IntEnum", "IntFlag", "StrEnum")}
 CLASS_DECORATORS = {("dataclasses", "dataclass"), ("functools", "total_ordering"), ("enum", "unique")}
 CLASS_DECORATORS |= {("typing", "final")}
-METHOD_DECORATORS = {("functools", name) for name in ("cache", "cached_property", "lru_cache", "wraps")}
+METHOD_DECORATORS = {("functools", name) for name in ("cache", "cached_property", "lru_cache")}
 METHOD_DECORATORS |= {("contextlib", "contextmanager"), ("abc", "abstractmethod")}
 METHOD_DECORATORS |= {("typing", "final"), ("typing", "overload")}
-ONLY_DECORATORS = {("dataclasses", "dataclass"), ("functools", "total_ordering"), ("functools", "wraps")}
+CLASS_DECORATORS_ONLY = {("dataclasses", "dataclass"), ("functools", "total_ordering")}
+FUNCTION_DECORATORS_ONLY = {("contextlib", "contextmanager")}
+WITH_OPTIONS = {("dataclasses", "dataclass"), ("functools", "lru_cache")}  # the rest only as `@name`, without brackets
+# The name in their first argument is one that `copy` may look up later.
+NAME_A_CLASS = {("collections", "namedtuple"), ("typing", "NamedTuple"), ("typing", "TypedDict")}
+LOG_OPTIONS = words("datefmt force format level")  # of basicConfig, which could open a file or read attributes
 OF_THE_THREAD = words("ident name native_id")

@@ -32,19 +32,23 @@ from converge.classroom.allowed import (
     ABOUT_A_NAME,
     BUILTINS,
     CLASS_DECORATORS,
+    CLASS_DECORATORS_ONLY,
     CLOSED,
     ENUMS,
     EXCEPTIONS,
+    FUNCTION_DECORATORS_ONLY,
     INSIDES,
+    LOG_OPTIONS,
     METHOD_DECORATORS,
     MODULES,
+    NAME_A_CLASS,
     NAMED_TUPLE,
     OF_THE_THREAD,
-    ONLY_DECORATORS,
     PACKAGES,
     PLAIN_TYPES,
     SPECIAL,
     SPECIAL_NAMES,
+    WITH_OPTIONS,
 )
 from converge.grader.course import Lab
 from converge.grader.library import doubles
@@ -54,6 +58,9 @@ from converge.runtime.queue import workqueue
 
 ATTRIBUTE = re.compile(r"(?:self\.|def |^    (?=\w+(?:: | = )))(\w+)", re.MULTILINE)  # by the text of a module
 DEEPEST = 150  # nodes below each other
+FIELD_OF_A_FIELD = re.compile(r"\{[^{}:!]*[.\[]")  # in a text to format: it reads attributes, of any name
+MANGLED = re.compile(r"_+[^_].*__")  # what a private name of a class is called outside of it
+SUNDER = re.compile(r"_[^_](.*[^_])?_$")  # such as `_missing_`: an Enum calls it with what isn't its own
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
@@ -140,6 +147,9 @@ class Reading:
         self.function_names = {each: {b.name for b in self.functions_of[each]} for each in self.classes}
         self.methods = {b.name for each in self.classes for b in self.functions_of[each] if takes_self(b)}
         self.with_methods = self.classes_with_methods()
+        self.exceptions = self.with_heirs(
+            {each.name for each in self.classes if any(map(self.is_exception, each.bases))}
+        )
         self.of_class = {name for each in self.classes for name in self.made_in_class(each)}
         self.own = self.of_class | self.methods
         self.own |= {node.attr for node in self.nodes if isinstance(node, ast.Attribute) and is_set_on_self(node)}
@@ -161,7 +171,7 @@ class Reading:
                 case ast.MatchClass():
                     self.look_at_pattern(node)
                 case ast.Global(names=names) | ast.Nonlocal(names=names):
-                    if {"self", "cls"} & set(names) or self.in_class_body(node):
+                    if {"self", "cls"} & set(names) or self.in_class_body(node) or any(map(is_mangled, names)):
                         raise Beyond(node, f"{ast.unparse(node)}")
                 case ast.AnnAssign(target=ast.Name(), simple=0):
                     raise Beyond(node, "an annotated name in brackets, which may look like a variable and be none")
@@ -185,6 +195,8 @@ class Reading:
                     raise Beyond(node, f"import of {'.' * node.level}{whole}")
                 if whole in MODULES:
                     module, member = whole, ""
+            if name.startswith("__"):
+                raise Beyond(node, f"an import as {name}, which has another name elsewhere")
             if self.modules.get(name, module) != module or self.members.get(name, (module, member)) != (module, member):
                 raise Beyond(node, f"two imports as {name}")
             if member:
@@ -196,7 +208,7 @@ class Reading:
 
     def bound_for_all(self, node: ast.AST) -> set[str]:
         """The names that a node binds for the whole file, other than by an import."""
-        if isinstance(node, ast.Global):
+        if isinstance(node, ast.Global | ast.Nonlocal):
             return set(node.names)
         if isinstance(node, ast.NamedExpr):
             return {node.target.id}
@@ -216,11 +228,20 @@ class Reading:
 
     def member_of(self, node: ast.AST) -> tuple[str, str] | None:
         """The module and the name in it that an expression is."""
+        if self.starts_in_class(node):
+            return None
         if isinstance(node, ast.Name) and not self.is_local(node):
             return self.members.get(node.id)
         if isinstance(node, ast.Attribute) and (module := self.module_of(node.value)):
             return module, node.attr
         return None
+
+    def starts_in_class(self, node: ast.AST) -> bool:
+        """Whether an expression starts with a name that the class around it binds, to whatever."""
+        while isinstance(node, ast.Attribute):
+            node = node.value
+        inside = self.in_class_body(node)
+        return inside is not None and isinstance(node, ast.Name) and node.id in self.named_in[inside]
 
     # What a name is bound to
 
@@ -258,17 +279,20 @@ class Reading:
         if node not in self.scopes:
             own: set[str] = set()
             imported: set[str] = set()
+            outside: set[str] = set()
             elsewhere: set[str] = set()
             for each in within(node):
                 if isinstance(each, ast.Import | ast.ImportFrom):
                     imported |= set(binds(each))
                 elif isinstance(each, ast.Global):
-                    imported |= set(each.names)  # what they name is the module's
+                    outside |= set(each.names)  # what they name is the module's
                 elif isinstance(each, ast.Nonlocal):
                     elsewhere |= set(each.names)
                 else:
                     own |= set(binds(each))
-            self.scopes[node] = own - elsewhere, imported
+            if both := own & imported:
+                raise Beyond(node, f"the name {min(both)} for an import and for something else")
+            self.scopes[node] = own - elsewhere, imported | outside
         return self.scopes[node]
 
     def in_class_body(self, node: ast.AST) -> ast.ClassDef | None:
@@ -297,7 +321,7 @@ class Reading:
                 and not has_decorator(function, "staticmethod")
             ):
                 raise Beyond(node, f"the name {name} for something other than a method's first parameter")
-        if is_special(name) and name not in SPECIAL | SPECIAL_NAMES:
+        if (is_special(name) and name not in SPECIAL | SPECIAL_NAMES) or is_mangled(name) or SUNDER.match(name):
             raise Beyond(node, name)
 
     # Each kind of node
@@ -308,6 +332,8 @@ class Reading:
             self.look_at_class_as_value(node)
         if (inside := self.in_class_body(node)) and name in self.function_names[inside]:
             self.look_at_method_as_value(node)
+        if is_mangled(name):
+            raise Beyond(node, name)
         if self.is_local(node):
             return
         if name in self.modules:
@@ -344,9 +370,8 @@ class Reading:
     def look_at_attribute_of(self, node: ast.AST, owner: ast.AST | None, name: str, ctx: ast.expr_context) -> None:
         """An attribute by its name. `owner` is the expression before it, None for what a pattern matches."""
         mine = isinstance(owner, ast.Name) and owner.id == "self"
-        of_class = isinstance(owner, ast.Name) and (
-            owner.id == "cls" or (owner.id in self.with_methods and self.bound[owner.id] == 1)
-        )
+        of_class = isinstance(owner, ast.Name) and owner.id in self.with_methods | {"cls"}
+        its_class = isinstance(owner, ast.Name) and of_class and (owner.id == "cls" or self.bound[owner.id] == 1)
         of_super = isinstance(owner, ast.Call) and self.is_builtin(owner.func, "super")
         changed = not isinstance(ctx, ast.Load)
         if is_special(name):
@@ -357,16 +382,23 @@ class Reading:
             if changed or not (name in ABOUT_A_NAME or of_its_class or (of_super and name in SPECIAL)):
                 raise Beyond(node, name)
         elif name.startswith("_"):
-            fixed = of_class and name in self.of_class - self.methods and "__" not in name
+            fixed = its_class and name in self.of_class - self.methods and "__" not in name
             its_own = name in self.own and (mine or of_super or fixed)
             if not its_own and (changed or name not in NAMED_TUPLE):
                 raise Beyond(node, f"{name} of something other than self")
         elif not mine and (INSIDES.match(name) or name in CLOSED):
             raise Beyond(node, f"{name} of something other than self")
+        elif name in ("format", "format_map") and not is_plain_text(owner):
+            raise Beyond(node, f"{name} of something other than a text without attributes")
         elif of_class and not changed and (name in self.methods or name not in self.of_class):
             raise Beyond(node, f"{name} of a class, not of an object")
-        elif changed and not (mine or of_class or name == "daemon" or self.is_mine_alone(name)):
+        elif changed and not (mine or its_class or self.is_mine_alone(name) or self.makes_a_daemon(node, name)):
             raise Beyond(node, f"a change of {name} of something other than self")
+
+    def makes_a_daemon(self, node: ast.AST, name: str) -> bool:
+        """Whether this is `thread.daemon = True`, or False."""
+        parent = self.parents.get(node)
+        return name == "daemon" and isinstance(parent, ast.Assign) and isinstance(parent.value, ast.Constant)
 
     def is_mine_alone(self, name: str) -> bool:
         """Whether only the file's own objects have an attribute of that name."""
@@ -375,23 +407,38 @@ class Reading:
     def look_at_member(self, node: ast.AST, member: tuple[str, str]) -> None:
         """What may be done with only a few names of modules."""
         parent = self.parents[node]
-        if member in ONLY_DECORATORS:
-            call = parent if isinstance(parent, ast.Call) and parent.func is node else None
-            owner = self.parents[call or node]
-            if not (
-                isinstance(owner, Function | ast.ClassDef)
-                and (call or node) in owner.decorator_list
-                and isinstance(owner, ast.ClassDef) == (member[1] != "wraps")
-            ):
-                raise Beyond(node, f"{member[1]} other than as a decorator")
-            if member[1] == "wraps" and not (call and is_plain(call, 1, 1)):
-                raise Beyond(node, "wraps with options")
+        call = parent if isinstance(parent, ast.Call) and parent.func is node else None
+        owner = self.parents[call or node]
+        is_base = isinstance(owner, ast.ClassDef) and node in owner.bases
+        decorates = isinstance(owner, Function | ast.ClassDef) and (call or node) in owner.decorator_list
+        if (member in CLASS_DECORATORS_ONLY and not (decorates and isinstance(owner, ast.ClassDef))) or (
+            member in FUNCTION_DECORATORS_ONLY and not (decorates and isinstance(owner, Function) and not call)
+        ):
+            raise Beyond(node, f"{member[1]} other than as a decorator")
+        if member in NAME_A_CLASS and not (names_a_class(call) or is_base):
+            raise Beyond(node, f"{member[1]} other than with a plain name")
+        if member == ("copy", "deepcopy") and not (call and is_plain(call, 1, 1)) and not self.is_mapped(node):
+            raise Beyond(node, "deepcopy with more than what it copies")
+        if member == ("logging", "basicConfig") and not (
+            call and not call.args and all(each.arg in LOG_OPTIONS for each in call.keywords)
+        ):
+            raise Beyond(node, "basicConfig with more than level, format, datefmt and force")
         if member in ENUMS and not (isinstance(parent, ast.ClassDef) and node in parent.bases):
             raise Beyond(node, f"{member[1]} other than as the base of a class")
         if member == ("threading", "current_thread"):
             above = self.parents[parent]
             if not (is_called(node, parent) and isinstance(above, ast.Attribute) and above.attr in OF_THE_THREAD):
                 raise Beyond(node, "current_thread")
+
+    def is_mapped(self, node: ast.AST) -> bool:
+        """Whether this is the first of `map(node, x)`."""
+        call = self.parents[node]
+        return (
+            isinstance(call, ast.Call)
+            and self.is_builtin(call.func, "map")
+            and is_plain(call, 2, 2)
+            and call.args[0] is node
+        )
 
     def look_at_getattr(self, node: ast.Name) -> None:
         call = self.parents[node]
@@ -431,6 +478,10 @@ class Reading:
     def look_at_class(self, node: ast.ClassDef) -> None:
         if node.keywords:
             raise Beyond(node, f"class {node.name} with {node.keywords[0].arg or '**'}")
+        if node.name.startswith("__"):
+            raise Beyond(node, f"class {node.name}, which has another name elsewhere")
+        if node.name in self.with_methods & self.exceptions:  # an __exit__ gets the class as a value
+            raise Beyond(node, f"{node.name}, an exception with methods")
         for base in node.bases:
             kind = base.value if isinstance(base, ast.Subscript) else base
             if isinstance(kind, ast.Call) and self.member_of(kind.func) == ("collections", "namedtuple"):
@@ -444,7 +495,7 @@ class Reading:
                 raise Beyond(base, f"a {member[1]} with a {clash[0]} of its own")
         for decorator in node.decorator_list:
             called = decorator.func if isinstance(decorator, ast.Call) else decorator
-            if self.member_of(called) not in CLASS_DECORATORS:
+            if self.member_of(called) not in CLASS_DECORATORS or not self.only_decorates(decorator):
                 raise Beyond(decorator, f"a class decorated with {ast.unparse(called)}")
         if self.in_class_body(node) and node.name in self.with_methods:
             raise Beyond(node, f"class {node.name} in a class")
@@ -462,8 +513,17 @@ class Reading:
         for decorator in node.decorator_list:
             called = decorator.func if isinstance(decorator, ast.Call) else decorator
             plain = self.is_builtin(called, "property", "classmethod", "staticmethod")
-            if not (plain or self.is_more_of_a_property(called, node) or self.member_of(called) in METHOD_DECORATORS):
+            known = plain or self.is_more_of_a_property(called, node) or self.member_of(called) in METHOD_DECORATORS
+            if not (known and self.only_decorates(decorator)):
                 raise Beyond(decorator, f"a method decorated with {ast.unparse(called)}")
+
+    def only_decorates(self, decorator: ast.expr) -> bool:
+        """Whether a decorator gets what it's written above: of `@cache(f)`, f gets that, as a value."""
+        if not isinstance(decorator, ast.Call):
+            return True
+        values = [*decorator.args, *(each.value for each in decorator.keywords)]
+        plain = all(isinstance(each, ast.Constant) for each in values) and all(each.arg for each in decorator.keywords)
+        return plain and self.member_of(decorator.func) in WITH_OPTIONS
 
     def has_members(self, node: ast.ClassDef) -> bool:
         """Whether an Enum has a member for sure: one without can be called to make a class of any names."""
@@ -553,20 +613,24 @@ class Reading:
 
     def classes_with_methods(self) -> set[str]:
         """The classes whose functions someone could call with another self, by their own or by inheritance."""
-        heirs: dict[str, list[str]] = {}
-        todo = []
-        for each in self.classes:
-            if any(takes_self(b) and not is_special(b.name) for b in self.functions_of[each]):
-                todo.append(each.name)
-            for base in each.bases:
-                kind = base.value if isinstance(base, ast.Subscript) else base
-                if isinstance(kind, ast.Name):
-                    heirs.setdefault(kind.id, []).append(each.name)
+        functions = self.functions_of
+        return self.with_heirs(
+            {each.name for each in functions if any(takes_self(b) and not is_special(b.name) for b in functions[each])}
+        )
+
+    def is_exception(self, base: ast.expr) -> bool:
+        kind = base.value if isinstance(base, ast.Subscript) else base
+        if member := self.member_of(kind):
+            value = getattr(importlib.import_module(member[0]), member[1], None)
+            return isinstance(value, type) and issubclass(value, BaseException)
+        return self.is_builtin(kind, *EXCEPTIONS)
+
+    def with_heirs(self, names: set[str]) -> set[str]:
+        """These classes, and all that are built on them."""
         found: set[str] = set()
-        while todo:
-            if (name := todo.pop()) not in found:
-                found.add(name)
-                todo += heirs.get(name, [])
+        while names:
+            found |= names
+            names = {each.name for each in self.classes if any(name_of(base) in found for base in each.bases)} - found
         return found
 
     def made_in_class(self, node: ast.ClassDef) -> Iterator[str]:
@@ -634,6 +698,27 @@ def is_called(node: ast.AST, parent: ast.AST | None) -> bool:
 
 def is_special(name: str) -> bool:
     return name.startswith("__") and name.endswith("__")
+
+
+def is_mangled(name: str) -> bool:
+    return bool(MANGLED.match(name)) and not is_special(name)
+
+
+def is_plain_text(node: ast.AST | None) -> bool:
+    """Whether this is a text, written out, that reads no attributes when it's formatted."""
+    return isinstance(node, ast.Constant) and isinstance(node.value, str) and not FIELD_OF_A_FIELD.search(node.value)
+
+
+def names_a_class(call: ast.Call | None) -> bool:
+    """Whether the first argument of a call is a public name."""
+    first = call.args[0] if call and call.args else None
+    return isinstance(first, ast.Constant) and isinstance(first.value, str) and not first.value.startswith("_")
+
+
+def name_of(base: ast.expr) -> str:
+    """The name of a class to build on, if it's no more than a name."""
+    kind = base.value if isinstance(base, ast.Subscript) else base
+    return kind.id if isinstance(kind, ast.Name) else ""
 
 
 def first_of(function: Function) -> ast.arg | None:
