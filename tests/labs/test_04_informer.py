@@ -436,8 +436,8 @@ def cut_again_and_again(lab, followed, namespace):
             when=when,
             expected="a short pause before each new watch",
             got="pauses of " + ", ".join(f"{pause:.3g}" for pause in pauses) + " s",
-            hint="A watch that ends isn't an error, and one that could be opened shows that the server is well: the next "
-            "pause is a short one again. Until then the cache is wrong.",
+            hint="A watch that ends isn't an error, and one that could be opened shows that the server is well: the "
+            "next pause is a short one again. Until then the cache is wrong.",
         )
 
 
