@@ -416,6 +416,7 @@ HELD = [
     (PATCH + "def f(c):\n    c.wait = 1", "a change of wait"),
     (PATCH + "import threading\nOwn = threading.Event\nOwn.wait = 1", "a change of wait"),
     ("class A:\n    timed_out = 0\n    def f(self, queue):\n        queue.timed_out = 0", "a change of timed_out"),
+    ("class A:\n    adds = 0\n    def f(self, queue):\n        queue.adds = 0", "a change of adds"),
     ("import sys\nsys.stderr.write = print", "a change of write"),
     ("import threading\nthreading.Thread.daemon = f", "a change of daemon"),
     ("from dataclasses import dataclass\nimport threading\ndataclass(threading.Event)", "dataclass other than"),

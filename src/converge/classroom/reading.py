@@ -54,7 +54,7 @@ from converge.grader.course import Lab
 from converge.grader.library import doubles
 from converge.runtime.api import client, watch
 from converge.runtime.informers import informer
-from converge.runtime.queue import workqueue
+from converge.runtime.queue import keyqueue, workqueue
 
 ATTRIBUTE = re.compile(r"(?:self\.|def |^    (?=\w+(?:: | = )))(\w+)", re.MULTILINE)  # by the text of a module
 DEEPEST = 150  # nodes below each other
@@ -751,6 +751,6 @@ def names_of_others() -> frozenset[str]:
             unchangeable = isinstance(value, type) and value.__flags__ & (1 << 8)  # Py_TPFLAGS_IMMUTABLETYPE
             if not unchangeable and not isinstance(value, FunctionType):
                 names |= set(dir(value))
-    for made in (doubles, client, informer, watch, workqueue):  # what a check hands over, and what those return
+    for made in (doubles, client, informer, watch, keyqueue, workqueue):  # what a check hands over, and what those return
         names |= set(ATTRIBUTE.findall(Path(str(made.__file__)).read_text(encoding="utf-8")))
     return frozenset(name for name in names if not name.startswith("_"))
