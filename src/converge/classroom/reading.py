@@ -751,6 +751,6 @@ def names_of_others() -> frozenset[str]:
             unchangeable = isinstance(value, type) and value.__flags__ & (1 << 8)  # Py_TPFLAGS_IMMUTABLETYPE
             if not unchangeable and not isinstance(value, FunctionType):
                 names |= set(dir(value))
-    for made in (doubles, client, informer, watch, keyqueue, workqueue):  # what a check hands over, and what those return
+    for made in (doubles, client, informer, watch, keyqueue, workqueue):  # what a check hands over, and its parts
         names |= set(ATTRIBUTE.findall(Path(str(made.__file__)).read_text(encoding="utf-8")))
     return frozenset(name for name in names if not name.startswith("_"))
