@@ -53,6 +53,15 @@ class Box:
             pass
         time.sleep(seconds)
 
+    def count_on_one_line(self):
+        self.items = [*self.items, len(self)]
+
+    def recurse(self):
+        try:
+            self.recurse()
+        except RecursionError:
+            pass
+
     def poll(self):
         while not self.gate.wait(0.001):
             pass
@@ -265,6 +274,25 @@ def test_two_calls_meet_at_every_line(lab):
     assert (0, 0) in answers  # the race of count() is found
     assert (1, 0) in answers
     assert not reached
+
+
+def test_two_calls_meet_within_a_line(lab):
+    answers = []
+    for moment in range(1, 9):
+        box = lab.Box()
+        reached, _ = lab.interrupt((box.count_on_one_line,), (box.count_on_one_line,), moment)
+        if not reached:
+            break
+        answers.append(len(box))
+    assert answers == [2, 1, 1]  # before the line, before the line of __len__, and after that call
+
+
+def test_a_call_that_ends_its_own_shaking_is_no_answer(lab):
+    lab.shake(1)
+    box = lab.Box()
+    assert box.count_on_one_line() is None
+    with pytest.raises(Failure, match="switched off"):
+        box.recurse()
 
 
 def test_a_call_that_sleeps_is_woken_by_the_call_that_it_meets(lab):

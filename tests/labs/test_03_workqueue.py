@@ -644,19 +644,22 @@ def nothing_becomes_due(lab):
     )
 
 
+MOST_MOMENTS = 60  # of one call: several times what a right answer has
+
+
 def scenarios(lab, key):
     """Two calls about one key that may meet on two threads; each time on a new queue."""
     for name in ("add, add", "done, add", "get, get", "add, get", "get, add"):
         first, second = name.split(", ")
 
-        def meet(line, first=first, second=second):
+        def meet(moment, first=first, second=second):
             queue = lab.WorkQueue()
             if "done" in first or first == second == "get":
                 queue.add(key)
             if first == "done":
                 queue.get(timeout=0)
             call = {"add": (queue.add, key), "done": (queue.done, key), "get": (queue.get, 0)}
-            reached, answers = lab.interrupt(call[first], call[second], line)
+            reached, answers = lab.interrupt(call[first], call[second], moment)
             return reached, [*answers, queue.get(timeout=0), queue.get(timeout=0)].count(key)
 
         yield (
@@ -669,17 +672,17 @@ def scenarios(lab, key):
 def sleepers_that_are_missed(lab, key):
     """A worker is about to sleep when a key is added, or the queue is shut down: it must not sleep through that."""
     for call, right in (("add", key), ("shut_down", None)):
-        reached, line = True, 0
-        while reached and line < 40:
-            line += 1
+        reached, moment = True, 0
+        while reached and moment < MOST_MOMENTS:
+            moment += 1
             queue = lab.WorkQueue()
             second = (queue.add, key) if call == "add" else (queue.shut_down,)
             hint = (
                 "Look for a key and begin to wait under one hold of the condition. What happens in between is missed."
             )
-            story = f"{call}() of another thread came before line number {line} that get() ran, on an empty queue"
+            story = f"{call}() of another thread came at moment number {moment} of get(), on an empty queue"
             try:
-                reached, (answer, _) = lab.interrupt((queue.get,), second, line)
+                reached, (answer, _) = lab.interrupt((queue.get,), second, moment)
             except TookTooLong:
                 fail(when=story, expected=f"get() returns {right!r}", got="it slept on", hint=hint)
             expect(answer, right, when=story, hint=hint)
@@ -691,17 +694,17 @@ def counts_that_meet(lab, key):
         ("add_rate_limited", [4], "Two failures at once are two: read the count and write it while you hold the lock."),
         ("forget", [0, 1], "Forgotten first, then failed: 1. Failed first, then forgotten: 0. Hold the lock in both."),
     ):
-        reached, line = True, 0
-        while reached and line < 20:
-            line += 1
+        reached, moment = True, 0
+        while reached and moment < MOST_MOMENTS:
+            moment += 1
             queue = lab.WorkQueue()
             for _ in range(2):
                 queue.add_rate_limited(key)
-            reached, _ = lab.interrupt((queue.add_rate_limited, key), (getattr(queue, second), key), line)
+            reached, _ = lab.interrupt((queue.add_rate_limited, key), (getattr(queue, second), key), moment)
             if queue.num_requeues(key) not in right:
                 fail(
-                    when=f"a key had failed twice, and {second}({key!r}) of another thread came before line number "
-                    f"{line} that add_rate_limited({key!r}) ran",
+                    when=f"a key had failed twice, and {second}({key!r}) of another thread came at moment "
+                    f"number {moment} of add_rate_limited({key!r})",
                     expected=f"num_requeues() is {' or '.join(map(str, right))}",
                     got=str(queue.num_requeues(key)),
                     hint=hint,
@@ -768,19 +771,20 @@ def eight_workers_and_two_producers(lab):
 
 @check(points=5, section="one-key-one-worker", timeout=90)
 def test_calls_that_meet(lab):
-    """Two threads call at the same moment, at each line of the code: no key is handed out twice, no failure lost."""
+    """Two threads call at the same moment, at each moment of the code: no key is handed out twice, no failure lost."""
     (key,) = keys(1)
     for first, second, meet in scenarios(lab, key):
-        reached, line = True, 0
-        while reached and line < 40:
-            line += 1
-            reached, handed_out = meet(line)
+        reached, moment = True, 0
+        while reached and moment < MOST_MOMENTS:
+            moment += 1
+            reached, handed_out = meet(moment)
             expect(
                 handed_out,
                 1,
-                when=f"{second} of another thread came before line number {line} that {first} ran, with one key; "
+                when=f"{second} of another thread came at moment number {moment} of {first}, with one key; "
                 "then workers asked for keys, and it was counted how often they got that one",
-                hint="Hold the condition from the first look to the last change: between two lines, others run.",
+                hint="Hold the condition from the first look to the last change: between two lines, and after each "
+                "call within one, others run.",
             )
     counts_that_meet(lab, key)
     sleepers_that_are_missed(lab, key)

@@ -8,6 +8,7 @@ This end judges nothing: what an answer means is decided by `library`, in anothe
 
 from __future__ import annotations
 
+import dis
 import importlib
 import os
 import queue
@@ -17,8 +18,9 @@ import threading
 import time
 import traceback
 from collections.abc import Callable
+from functools import cache
 from itertools import count
-from types import FrameType, ModuleType
+from types import CodeType, FrameType, ModuleType
 from typing import Any
 
 from converge.files import load_module
@@ -29,6 +31,7 @@ CONDITION_WAIT = threading.Condition.wait.__code__
 SET_TRACE, GET_TRACE, TRACE_THREADS = sys.settrace, sys.gettrace, threading.settrace
 Thread, Event = threading.Thread, threading.Event
 MOST_SECONDS = 2.0  # that one of two calls waits for the other
+CALLS = ("CALL", "CALL_KW", "CALL_FUNCTION_EX")
 LOOKS = 10  # in a row that have to find a thread asleep at one place
 
 
@@ -77,9 +80,15 @@ class Host:
         del self.callers[message["id"]]
 
     def handle(self, message: dict[str, Any]) -> None:
-        if self.shaking and message["do"] == "call":
-            SET_TRACE(self.shaking)  # at each call: the submission may have switched it off
-        self.wire.send({"id": message["id"], **self.outcome(message)})
+        shaken = self.shaking if message["do"] == "call" else None
+        if shaken:
+            SET_TRACE(shaken)  # at each call: the submission may have switched it off
+        outcome = self.outcome(message)
+        if (
+            shaken and GET_TRACE() is not shaken
+        ):  # Python does that as well, where code recurses too deeply to be traced
+            outcome = {"raised": self.explain(RuntimeError("the check's tracing was switched off during this call"))}
+        self.wire.send({"id": message["id"], **outcome})
 
     def outcome(self, message: dict[str, Any]) -> dict[str, Any]:
         try:
@@ -128,13 +137,14 @@ class Host:
         return thread is not None and sleeps(thread)
 
     def do_shake(self, message: dict[str, Any]) -> None:
-        """From here on, new threads lose the processor at random lines of the submission."""
+        """From here on, new threads lose the processor at random moments of the submission."""
         chance = random.Random(message["seed"])
 
         def trace(frame: FrameType, event: str, argument: Any) -> Any:
             if frame.f_code.co_filename != self.path:
                 return None
-            if event == "line" and chance.random() < 0.5:
+            frame.f_trace_opcodes = True
+            if others_may_run(frame, event) and chance.random() < 0.5:
                 time.sleep(0.0005)
             return trace
 
@@ -142,21 +152,24 @@ class Host:
         TRACE_THREADS(trace)
 
     def do_interrupt(self, message: dict[str, Any]) -> dict[str, Any]:
-        """Stop one call before its n-th line, make another on a second thread, then let the first go on.
+        """Stop one call at its n-th moment, make another on a second thread, then let the first go on.
+
+        A moment is one at which others may run: see `others_may_run`.
 
         The second may have to wait for a lock that the first holds: then it goes on when the first does. If the first
         sleeps on a condition before it has come that far, the second is what may wake it.
         `traced` is whether the first was watched, from its first line to its end.
         """
         reached, go, outcomes, traced = Event(), Event(), {}, []
-        lines = count(1)
+        moments = count(1)
 
         def trace(frame: FrameType, event: str, argument: Any) -> Any:
             if frame.f_code.co_filename != self.path:
                 return None
+            frame.f_trace_opcodes = True
             if event == "line":
                 traced.append(frame.f_lineno)
-            if event == "line" and next(lines) == message["line"]:
+            if others_may_run(frame, event) and next(moments) == message["moment"]:
                 reached.set()
                 go.wait(2 * MOST_SECONDS)
             return trace
@@ -250,6 +263,29 @@ class EncodedOutcome:
 
 
 Callable_ = object()
+
+
+def others_may_run(frame: FrameType, event: str) -> bool:
+    """Whether this is a moment at which a check lets another thread run: before a line, or after a call within one."""
+    return event == "line" or (event == "opcode" and frame.f_lasti in after_calls(frame.f_code))
+
+
+@cache
+def after_calls(code: CodeType) -> frozenset[int]:
+    """Where a line goes on after a call: Python may let another thread run there, as in ``n[k] = n.get(k, 0) + 1``.
+
+    Not where all that is left of the line is to drop what was returned, or to keep it in a local variable.
+    """
+    begins = {offset for offset, _ in dis.findlinestarts(code)}
+    found, called = set(), False
+    for step in dis.get_instructions(code):
+        if step.offset in begins or step.opname == "RETURN_VALUE":
+            called = False
+        if called and step.opname not in ("POP_TOP", "STORE_FAST"):
+            found.add(step.offset)
+            called = False
+        called = called or step.opname in CALLS
+    return frozenset(found)
 
 
 def sleeps(thread: threading.Thread) -> bool:

@@ -105,14 +105,15 @@ class Library:
         """From here on, threads over there lose the processor at random lines, so that races show."""
         self._ask({"do": "shake", "seed": seed}, "shake")
 
-    def interrupt(self, first: tuple[Any, ...], second: tuple[Any, ...], line: int) -> tuple[bool, tuple[Any, Any]]:
-        """Stop the first call before the n-th line that it runs, make the second on another thread, then go on.
+    def interrupt(self, first: tuple[Any, ...], second: tuple[Any, ...], moment: int) -> tuple[bool, tuple[Any, Any]]:
+        """Stop the first call at the n-th moment when others may run, make the second on another thread, then go on.
 
-        Each call is `(method, argument, …)`. Returns whether there was such a line, and the two answers: with
-        `line` = 1, 2, 3, … every way in which the second can come between is tried.
+        That's before each line, and after each call within a line. Each call is `(method, argument, …)`. Returns
+        whether there was such a moment, and the two answers: with `moment` = 1, 2, 3, … every way in which the second
+        can come between is tried.
         """
         calls = {"first": first[0].message(first[1:], {}), "second": second[0].message(second[1:], {})}
-        found = self._judge(self._ask({"do": "interrupt", "line": line, **calls}, "two calls at once"), "two calls")
+        found = self._judge(self._ask({"do": "interrupt", "moment": moment, **calls}, "two calls at once"), "two calls")
         if not isinstance(found, dict) or len(found) < 4:
             raise TookTooLong("two calls at once never came back", hint="Do two locks wait for each other?")
         answers = self._outcomes([found.get("first"), found.get("second")])
