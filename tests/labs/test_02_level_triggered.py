@@ -34,7 +34,8 @@ def stays(operator, app, *, when, hint):
 def gone(app, *, when, hint):
     """The WebApp's Deployment goes."""
     eventually(
-        lambda: deployment_of(app) is None,
+        lambda: f"Deployment {app.name} is still there" if deployment_of(app) else "",
+        "",
         within=SOON,
         when=when,
         expected=f"no Deployment {app.name}, since there is no WebApp {app.name}",
