@@ -122,11 +122,14 @@ def grade(course: Course, jobs: list[Job], silent: bool = False) -> list[LabResu
         if jobs[number].against == "labs" and jobs[number].only is None:
             progress_of(course).record(jobs[number].lab, result)
         while not silent and shown in ended:  # labs run beside each other, and are shown in their order
+            live.stop()
             show(jobs[shown], ended[shown])
             shown += 1
+        if shown < len(jobs):
+            live.start()
 
-    with report.show_live(console, jobs, silent=silent) as on_event:
-        results = run(course, jobs, on_event=on_event, on_result=on_result)
+    with report.LiveList(console, jobs, silent=silent) as live:
+        results = run(course, jobs, on_event=live.on_event, on_result=on_result)
     if (trouble := next((each.trouble for each in results if each.trouble), "")) and not silent:
         console.print(trouble, style="magenta", markup=False)
     return results
