@@ -10,8 +10,11 @@ ENGINE ?= docker
 
 # A learner whose checks fail has read why. Make would add "*** Error 1" to that, whatever the recipe does, and only a
 # status of 0 keeps it from doing so. So on a terminal its recipe ends make itself, with the one signal that neither make
-# nor a shell comments on; the status is still not 0. A script, which has no terminal, sees make's usual end.
-or_end_quietly = || { code=$$?; test ! -t 2 || kill -PIPE $$PPID; exit $$code; }
+# nor a shell comments on; the status is still not 0. Below a program that ignores this signal, as many in Python do, make
+# ignores it as well: then Ctrl-C's signal ends it, and the recipe's 0 is not make's. A script, which has no terminal,
+# sees make's usual end.
+end_make = kill -PIPE $$PPID; sh -c 'kill -INT $$$$' || { kill -INT $$PPID 2>/dev/null; code=0; }
+or_end_quietly = || { code=$$?; test ! -t 2 || { $(end_make); }; exit $$code; }
 
 .DEFAULT_GOAL := help
 .PHONY: help check watch hint list up down shell status doctor docs notebook site recorded notebooks test test-failed test-as-user test-kind test-clients verify edits faults lint style types format browser bench lock clean go-labs audit-real
@@ -24,10 +27,10 @@ check: $(VENV)/.learn ## Grade the first lab that is not passed yet (LAB=03, LAB
 	@$(BIN)/converge check $(LAB) $(if $(AGAINST),--against $(AGAINST)) $(or_end_quietly)
 
 watch: $(VENV)/.learn ## Grade again at every save (LAB=03)
-	@$(BIN)/converge watch $(LAB)
+	@$(BIN)/converge watch $(LAB) $(or_end_quietly)
 
 hint: $(VENV)/.learn ## Show the next hint (LAB=03)
-	@$(BIN)/converge hint $(LAB)
+	@$(BIN)/converge hint $(LAB) $(or_end_quietly)
 
 list: $(VENV)/.learn ## Show the lessons and your progress
 	@$(BIN)/converge progress

@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -245,17 +246,22 @@ def everything(terminal):
     return seen.decode()
 
 
-def test_make_adds_nothing_for_a_person_and_keeps_its_status(tmp_path):
+@pytest.mark.parametrize("ignored", [False, True], ids=["", "below a program that ignores SIGPIPE"])
+@pytest.mark.parametrize("target", ["check", "watch", "hint"])
+def test_make_adds_nothing_for_a_person_and_keeps_its_status(tmp_path, target, ignored):
     program = tmp_path / "bin" / "converge"
     program.parent.mkdir()
     program.write_text("#!/bin/sh\necho 0/2 points\nexit 1\n")
     program.chmod(0o755)
-    make = ["make", "-C", str(ROOT), "-o", f"{tmp_path}/.learn", "check", f"VENV={tmp_path}"]
+    make = ["make", "-C", str(ROOT), "-o", f"{tmp_path}/.learn", target, f"VENV={tmp_path}"]
     (tmp_path / ".learn").touch()
     script = subprocess.run(make, capture_output=True, text=True, check=False)
     assert script.returncode != 0
     person, terminal = os.openpty()
-    learner = subprocess.run(make, stdin=terminal, stdout=terminal, stderr=terminal, check=False)
+    before = signal.signal(signal.SIGPIPE, signal.SIG_IGN if ignored else signal.SIG_DFL)
+    streams = dict.fromkeys(("stdin", "stdout", "stderr"), terminal)
+    learner = subprocess.run(make, **streams, check=False, restore_signals=False)
+    signal.signal(signal.SIGPIPE, before)
     os.close(terminal)
     seen = everything(person)
     assert learner.returncode != 0
