@@ -7,6 +7,7 @@ LAB    ?=
 AGAINST ?=
 NAME   ?=
 ENGINE ?= docker
+PORT   := 8000
 
 # A learner whose checks fail has read why. Make would add "*** Error 1" to that, whatever the recipe does, and only a
 # status of 0 keeps it from doing so. So on a terminal its recipe ends make itself, with the one signal that neither make
@@ -15,6 +16,10 @@ ENGINE ?= docker
 # sees make's usual end.
 end_make = kill -PIPE $$PPID; sh -c 'kill -INT $$$$' || { kill -INT $$PPID 2>/dev/null; code=0; }
 or_end_quietly = || { code=$$?; test ! -t 2 || { $(end_make); }; exit $$code; }
+
+# MkDocs would find that out when it has built the site.
+port_is_free = 'import socket, sys; taken = not socket.socket().connect_ex(("127.0.0.1", $(PORT))); \
+  sys.exit(taken and f"port $(PORT) is taken: make docs PORT={$(PORT) + 1}")'
 
 .DEFAULT_GOAL := help
 .PHONY: help check watch hint list up down shell status doctor docs notebook site recorded notebooks test test-failed test-as-user test-kind test-clients verify edits faults lint style types format browser bench lock clean go-labs audit-real
@@ -35,8 +40,9 @@ hint: $(VENV)/.learn ## Show the next hint (LAB=03)
 list: $(VENV)/.learn ## Show the lessons and your progress
 	@$(BIN)/converge progress
 
-docs: $(VENV)/.docs ## Read the course: serve the site on http://127.0.0.1:8000
-	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs serve --no-strict
+docs: $(VENV)/.docs ## Read the course: serve the site on http://127.0.0.1:8000, until Ctrl-C (PORT=8001)
+	@$(BIN)/python -c $(port_is_free) $(or_end_quietly)
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs serve --no-strict --dev-addr 127.0.0.1:$(PORT)
 
 notebook: $(VENV)/.notebooks ## Open the notebook of a lesson in JupyterLab (LAB=03)
 	@$(BIN)/converge notebook $(LAB)

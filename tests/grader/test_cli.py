@@ -5,6 +5,7 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -267,6 +268,27 @@ def test_make_adds_nothing_for_a_person_and_keeps_its_status(tmp_path, target, i
     assert learner.returncode != 0
     assert "0/2 points" in seen
     assert "***" not in seen
+
+
+def test_make_docs_says_that_its_port_is_taken_before_it_builds(tmp_path):
+    (tmp_path / "bin").mkdir()
+    (tmp_path / ".docs").touch()
+    (tmp_path / "bin/python").symlink_to(sys.executable)
+    program = tmp_path / "bin/mkdocs"
+    program.write_text('#!/bin/sh\necho mkdocs "$@"\n')
+    program.chmod(0o755)
+
+    def make_docs(port):
+        make = ["make", "-C", str(ROOT), "-o", f"{tmp_path}/.docs", "docs", f"VENV={tmp_path}", f"PORT={port}"]
+        return subprocess.run(make, capture_output=True, text=True, check=False)
+
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        refused = make_docs(port)
+    assert refused.returncode != 0
+    assert f"port {port} is taken: make docs PORT={port + 1}\n" in refused.stderr
+    assert "mkdocs serve" not in refused.stdout
+    assert f"127.0.0.1:{port}" in make_docs(port).stdout
 
 
 def test_every_command_has_an_example():
