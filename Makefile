@@ -140,14 +140,15 @@ clean: ## Remove the virtual environment and what was built here
 # uv installs in seconds; where it cannot reach what pip can, pip does it. Compiled now, because a submission runs
 # without the right to keep what Python compiles: it would compile kopf again at each start.
 define install
-	$(BIN)/uv pip install -q --compile-bytecode --python $(BIN)/python -c requirements.lock -e '$(1)' 2>/dev/null || $(BIN)/pip install -q -c requirements.lock -e '$(1)'
+	@$(BIN)/uv pip install -q --compile-bytecode --python $(BIN)/python -c requirements.lock -e '$(1)' 2>/dev/null || $(BIN)/pip install -q --disable-pip-version-check -c requirements.lock -e '$(1)'
 	@touch $@
 endef
 
 $(VENV)/.made:
-	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Converge needs Python 3.11 or newer; name one: make PYTHON=python3.12 …")'
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install -q --disable-pip-version-check -c requirements.lock uv
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Converge needs Python 3.11 or newer; name one: make PYTHON=python3.12 …")'
+	@echo "Setting up $(VENV), once." >&2
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/pip install -q --disable-pip-version-check -c requirements.lock uv
 	@touch $@
 
 $(VENV)/.learn: $(VENV)/.made requirements.lock pyproject.toml

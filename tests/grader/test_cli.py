@@ -270,6 +270,20 @@ def test_make_adds_nothing_for_a_person_and_keeps_its_status(tmp_path, target, i
     assert "***" not in seen
 
 
+def test_the_first_make_says_in_one_sentence_what_it_sets_up(tmp_path):
+    """The programs are stand-ins: the one for Python makes an environment of stand-ins."""
+    program, venv = tmp_path / "python", tmp_path / "venv"
+    program.write_text(
+        '#!/bin/sh\ntest "$2" = venv || exit 0\nmkdir -p "$3/bin"\n'
+        'for name in uv pip converge; do printf "#!/bin/sh\\n" >"$3/bin/$name"; chmod +x "$3/bin/$name"; done\n'
+    )
+    program.chmod(0o755)
+    make = ["make", "--no-print-directory", "-C", str(ROOT), "check", f"VENV={venv}", f"PYTHON={program}"]
+    first, second = (subprocess.run(make, capture_output=True, text=True, check=False) for _ in range(2))
+    assert (first.returncode, first.stdout, first.stderr) == (0, "", f"Setting up {venv}, once.\n")
+    assert (second.returncode, second.stdout, second.stderr) == (0, "", "")
+
+
 def test_make_docs_says_that_its_port_is_taken_before_it_builds(tmp_path):
     (tmp_path / "bin").mkdir()
     (tmp_path / ".docs").touch()
