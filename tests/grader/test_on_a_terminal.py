@@ -15,7 +15,7 @@ from rich.console import Console
 from converge.grader import course as courses
 from converge.grader.checks.verdict import Status
 from converge.grader.course.job import Job
-from converge.grader.course.results import expected
+from converge.grader.course.results import LabResult, expected
 from converge.grader.report import console as report
 
 ROOT = courses.load().root
@@ -147,3 +147,16 @@ def test_long_lines_of_an_explanation_break_at_words_on_a_terminal_only():
     assert "    eight nine ten" in lines
     assert [line for line in lines if "later" in line][1].startswith("              later")
     assert check.lesson in printed.get()
+
+
+def test_what_to_type_next_works_in_an_ordinary_shell():
+    course = courses.load()
+    lab = course.find("02")
+    check = expected(lab, lab.checks[0])
+    check.status, check.timeline = Status.FAILED, "timeline.json"
+    console = Console(width=1000)
+    with console.capture() as printed:
+        report.next_step(console, lab, LabResult(lab.slug, lab.title, "labs", [check], 1.0))
+    assert "In `make shell`, `converge show 02` draws" in printed.get()
+    with pytest.raises(courses.CourseError, match="`make list` shows them all"):
+        course.find("99")

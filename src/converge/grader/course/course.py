@@ -143,7 +143,7 @@ class Course:
                 return lab
         names = [name for lab in self.labs for name in (lab.slug, lab.slug[3:])]
         near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
-        guess = f" Did you mean {near[0]}?" if near else " `converge list` shows them all."
+        guess = f" Did you mean {near[0]}?" if near else " `make list` shows them all."
         raise CourseError(f"There is no lab {name!r}.{guess}")
 
     def of_checks(self, path: Path) -> Lab | None:

@@ -194,7 +194,7 @@ def next_step(console: Console, lab: Lab, result: LabResult) -> None:
         console.print(f"Next: read {lab.lesson.relative_to(lab.root)}, edit {file}, and check again.", style="dim")
         console.print(f"`make hint LAB={lab.number}` helps.", style="dim")
     else:
-        draws = f"`converge show {lab.number}` draws what your operator did there, " if failed.timeline else ""
+        draws = f"In `make shell`, `converge show {lab.number}` draws what your operator did there. "
         again = f"`make check LAB={failed.number}` runs that check alone"
         hint = f"`make hint LAB={lab.number}` helps"
-        console.print(f"First to fix: {failed.number}. {draws}{again}, {hint}.", style="dim")
+        console.print(f"First to fix: {failed.number}. {draws if failed.timeline else ''}{again}, {hint}.", style="dim")

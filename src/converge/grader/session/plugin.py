@@ -89,7 +89,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     if not cluster.ensure().pods_are_real:
         raise NeedsKind(
             "this check needs containers that run, and on this cluster they don't",
-            hint="With Docker or Podman: `converge down`, `converge up --provider kind`, and check again.",
+            hint="With Docker or Podman, in `make shell`: `converge down`, then `converge up --provider kind`.",
         )
 
 
