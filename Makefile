@@ -12,9 +12,9 @@ PORT   := 8000
 # A learner whose checks fail has read why. Make would add "*** Error 1" to that, whatever the recipe does, and only a
 # status of 0 keeps it from doing so. So on a terminal its recipe ends make itself, with the one signal that neither make
 # nor a shell comments on; the status is still not 0. Below a program that ignores this signal, as many in Python do, make
-# ignores it as well: then Ctrl-C's signal ends it, and the recipe's 0 is not make's. A script, which has no terminal,
-# sees make's usual end.
-end_make = kill -PIPE $$PPID; sh -c 'kill -INT $$$$' || { kill -INT $$PPID 2>/dev/null; code=0; }
+# ignores it as well: then Ctrl-C's signal ends it, and the recipe's 0 is not make's. Make has to be in its handler before
+# the recipe is over, hence the pause. A script, which has no terminal, sees make's usual end.
+end_make = kill -PIPE $$PPID; sh -c 'kill -INT $$$$' || { kill -INT $$PPID 2>/dev/null; sleep 0.5; code=0; }
 or_end_quietly = || { code=$$?; test ! -t 2 || { $(end_make); }; exit $$code; }
 
 # MkDocs would find that out when it has built the site.
