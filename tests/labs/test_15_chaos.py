@@ -183,6 +183,26 @@ def test_killed_before_it_has_acted(operator, namespace, recorder):
         hint="It saw the change, and that knowledge died with it. Find out from what is in the cluster.",
     )
     attacks.crash_before_every_write(operator, make=lambda: namespace.webapp(replicas=0), wrong=wrong)
+    app = running(operator, namespace, replicas=0, labels={"keep": "a", "drop": "b"})
+    operator.settle()
+    killed = recorder.kill_after(writes("WebApp"), kill=operator.crash)
+    app.edit(labels={"drop": None})
+    eventually(
+        lambda: killed.fired and not operator.running,
+        within=SOON,
+        when="the label `drop` was taken out of the spec",
+        expected="a report of the new generation",
+        hint="Say in the status which generation it is about.",
+    )
+    operator.start()
+    eventually(
+        lambda: [kind for kind in CHILDREN if "drop" in namespace.get(kind, app.name)["metadata"].get("labels", {})],
+        [],
+        within=SOON,
+        when="the label `drop` was taken out of the spec, the operator was killed right after its first report of that "
+        "and started again; the children that still have the label",
+        hint="A report says what was done when it was written. Look at each child, whatever the status says.",
+    )
 
 
 @check(points=2, section="paths-through-the-specs", incident="minio/operator#2038", timeout=60)
@@ -342,7 +362,9 @@ def now_in_words():
 @check(points=3, section="reads-that-are-old", incident="pravega/zookeeper-operator#312", timeout=60)
 def test_an_old_cache_destroys_nothing(operator, namespace):
     """Started with an old cache, without a running WebApp or with an earlier one of its name, it does no harm."""
-    app = attacks.old_cache_destroys_nothing(operator, make=one_pod(namespace), wrong=wrong, children=CHILDREN)
+    app = attacks.old_cache_destroys_nothing(
+        operator, make=one_pod(namespace), wrong=wrong, children=CHILDREN, unreadable=True
+    )
     children_go_first(operator, app)
     app = running(operator, namespace, replicas=0)
     operator.stop()

@@ -21,6 +21,7 @@ HINT_OF_AN_OWNER = (
     "Look who controls the child before you write an owner reference."
 )
 HINT_OF_AN_OLD_SPEC = "The spec in a cache may be older than what you did. Before you delete, ask the server."
+HINT_OF_A_FAILED_READ = "A read that fails says nothing; only NotFound says that it's gone."
 OUR_FINALIZER = "converge.example/hold"
 
 
@@ -31,18 +32,27 @@ def old_cache_destroys_nothing(
     wrong: Callable[[CustomResource], str],
     children: Sequence[str],
     kind: str = "WebApp",
+    unreadable: bool = False,
     within: float = 10,
     hint: str = "",
 ) -> CustomResource:
     """Create an object, restart the operator with lists and watches from before that, then let them catch up.
 
     The children are the same ones all the time. A get by name shows the present, as it does where a server answers
-    lists from its cache. Returns the object.
+    lists from its cache; with `unreadable`, the first get of the object is answered 500. Returns the object.
     """
+    from converge.recorder import reads
+
     before = operator.namespace.client.list(*typed(kind), operator.namespace.name).resource_version
     app = _running(operator, make, wrong, within, hint or HINT)
     past = f"from before {app} was created"
+    if unreadable:
+        past += f"; the first get of {app}, if there was one, was answered 500"
+        failed = operator.recorder.fail(reads(kind, verb="get", name=app.name), status=500)
+        hint = hint or f"{HINT} {HINT_OF_A_FAILED_READ}"
     _restart_in_the_past(operator, app, wrong, children, at=before, past=past, within=within, hint=hint or HINT)
+    if unreadable:
+        failed.remove()
     return app
 
 
