@@ -303,6 +303,17 @@ def test_a_stale_read_does_no_harm(operator, namespace, recorder):
             hint="AlreadyExists is good news, and newer than your read. Leave what is there alone.",
         )
         past.thaw()
+        operator.settle()
+        namespace.delete(stale, app.name)
+        operator.settle()  # a cache has heard of the deletion by then
+        app.poke()
+        child(
+            app,
+            stale,
+            when=f"reads showed the present again, the {stale} was deleted, and the WebApp touched",
+            hint="AlreadyExists was an answer about that moment. Whether the child is there is a question for the "
+            "server, in every pass.",
+        )
     operator.settle()
     one_of_each(namespace, when="reads had shown the past for a while")
 
