@@ -22,7 +22,7 @@ from converge.grader.session.run import run
 SOLUTION_RUNS = 3  # a solution that passes once may have been lucky
 RETRIES = 2  # of what went wrong in a quick run; what passes only then is reported as flaky
 MUTANT_DEADLINE_FACTOR = 0.5  # the solution and the variants have already passed with the full deadline
-CHECKS_AT_A_TIME = {"library": 2, "operator": 6}  # operators mostly wait
+CHECKS_AT_A_TIME = {"library": 2, "operator": 8}  # operators mostly wait
 
 
 @dataclass
