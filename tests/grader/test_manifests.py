@@ -4,6 +4,7 @@ import pytest
 
 from converge.grader.checks.manifests import (
     hands_over,
+    mounts_a_token,
     number_of_bytes,
     objects_in,
     script_at,
@@ -123,3 +124,29 @@ def test_objects_are_read_as_the_api_server_gets_them():
 def test_a_manifest_that_breaks_the_grader_is_refused_with_a_sentence(text, says):
     with pytest.raises(ManifestError, match=says):
         objects_in(text)
+
+
+PROJECTED = {"name": "token", "projected": {"sources": [{"serviceAccountToken": {"path": "token"}}]}}
+MOUNTED = [{"name": "token", "mountPath": "/var/run/secrets/kubernetes.io/serviceaccount"}]
+
+
+@pytest.mark.parametrize(
+    ("account", "pod", "mounts", "mounted"),
+    [
+        ({}, {}, [], True),
+        ({"automountServiceAccountToken": False}, {}, [], False),
+        ({}, {"automountServiceAccountToken": False}, [], False),
+        ({"automountServiceAccountToken": True}, {"automountServiceAccountToken": False}, [], False),
+        ({"automountServiceAccountToken": False}, {"automountServiceAccountToken": True}, [], True),
+        ({}, {"automountServiceAccountToken": False, "volumes": [PROJECTED]}, MOUNTED, True),
+        ({}, {"automountServiceAccountToken": False, "volumes": [PROJECTED]}, [], False),
+        ({}, {"automountServiceAccountToken": False, "volumes": [{"name": "tmp", "emptyDir": {}}]}, [], False),
+    ],
+)
+def test_a_token_that_the_container_finds(account, pod, mounts, mounted):
+    spec = {"serviceAccountName": "web", "containers": [{"name": "operator", "volumeMounts": mounts}], **pod}
+    manifest = [
+        {"kind": "ServiceAccount", "metadata": {"name": "web"}, **account},
+        {"kind": "Deployment", "metadata": {"name": "web"}, "spec": {"template": {"spec": spec}}},
+    ]
+    assert mounts_a_token(manifest) is mounted

@@ -20,6 +20,7 @@ from converge.grader.checks.manifests import (
     hands_over,
     in_words,
     instructions,
+    mounts_a_token,
     number_of_bytes,
     objects_in,
     pod_of,
@@ -240,6 +241,14 @@ def test_the_manifest_fits_together(namespace, manifest):
         [],
         when=f"the subjects of the RoleBindings to the manifest's Roles were read; those besides the account {account}",
         hint="The Role is for the account of the Deployment. Every Pod that names no account runs as `default`.",
+    )
+    expect(
+        "a token" if mounts_a_token(manifest) else "no token",
+        "a token",
+        when=f"automountServiceAccountToken of the Pods and of the account {account}, and the volumes of the container, "
+        "were read; what the program will find in the Pod",
+        hint="The checks start your program with a kubeconfig. In a Pod, `Client` has only the account's token, and "
+        "without it the program ends at once. If the account says false, the Pod has to say true.",
     )
     number = of_kind(manifest, "Deployment")[0]["spec"].get("replicas", 1)
     expect(

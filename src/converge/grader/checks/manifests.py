@@ -87,6 +87,24 @@ def container_of(manifest: Manifest) -> dict[str, Any]:
     return first
 
 
+IN_CLUSTER = tuple(f"{run}/secrets/kubernetes.io/serviceaccount" for run in ("/var/run", "/run"))  # one is a link
+
+
+def mounts_a_token(manifest: Manifest) -> bool:
+    """Whether the first container of these Pods finds a token: mounted by the server, or by a volume of its own."""
+    pod = pod_of(manifest)
+    named = {each["metadata"]["name"]: each for each in of_kind(manifest, "ServiceAccount")}
+    account = named.get(pod.get("serviceAccountName", ""), {})
+    if pod.get("automountServiceAccountToken", account.get("automountServiceAccountToken", True)):
+        return True
+    sources = {each["name"]: (each.get("projected") or {}).get("sources") or [] for each in pod.get("volumes") or []}
+    return any(
+        each["mountPath"].startswith(IN_CLUSTER)
+        or any("serviceAccountToken" in source for source in sources.get(each["name"], []))
+        for each in container_of(manifest).get("volumeMounts") or []
+    )
+
+
 def rules_of(manifest: Manifest) -> list[dict[str, Any]]:
     """The rules of its Roles."""
     return [rule for role in of_kind(manifest, "Role") for rule in role.get("rules") or []]
