@@ -260,13 +260,16 @@ def test_a_cleanup_that_fails_is_tried_again(operator, namespace, outside):
     for number, (method, status) in enumerate([("DELETE", 410), *removals * 4, ("GET", 403), ("GET", 500)]):
         outside.fail(status, method=method)  # the other method fails, or works, as before
         before, failures = failed(outside, since, method, status), len(trouble(outside, since))
+        # Our edit refuses the release of a pass that read the WebApp before it. So wait until the pass after that one
+        # has ended too: a third try shows it. Later on, each error comes four times, and the queue's tries are rare.
+        tries = 3 if status == 410 else 1
         with suppress(NotFound):  # gone, which is what is asked below
             app.edit(replicas=number % 2)  # an event, which brings a pass without the delay
         what = f"answered {status} to {method}" if status else f"gave no answer to {method}"
         eventually(
-            lambda: app.now() is None or failed(outside, since, method, status) > before,  # noqa: B023 - asked right here
+            lambda: app.now() is None or failed(outside, since, method, status) >= before + tries,  # noqa: B023 - asked here
             when=f"the cleanup had failed {failures} times, and the WebApp was edited",
-            expected="one more try",
+            expected="one more try" if tries == 1 else f"{tries} more tries",
             hint="Keep trying until the record is gone, however often it has failed.",
             seen=lambda: requests_seen(outside),
         )
