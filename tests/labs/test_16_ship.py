@@ -245,8 +245,8 @@ def test_the_manifest_fits_together(namespace, manifest):
     expect(
         "a token" if mounts_a_token(manifest) else "no token",
         "a token",
-        when=f"automountServiceAccountToken of the Pods and of the account {account}, and the volumes of the container, "
-        "were read; what the program will find in the Pod",
+        when=f"automountServiceAccountToken of the Pods and of the account {account}, and the volumes of the "
+        "container, were read; what the program will find in the Pod",
         hint="The checks start your program with a kubeconfig. In a Pod, `Client` has only the account's token, and "
         "without it the program ends at once. If the account says false, the Pod has to say true.",
     )
