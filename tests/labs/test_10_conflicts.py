@@ -339,7 +339,8 @@ def test_namesakes_in_two_namespaces(operator, other_namespace):
 @check(points=3, section="how-often")
 def test_retries_are_bounded(operator, namespace, recorder):
     """WebApps whose writes are always refused do not keep the operator from the others."""
-    sick = [namespace.webapp() for _ in range(8)]
+    # A loop that sleeps for seconds in a worker gets to the last of four batches later than any deadline, however long.
+    sick = [namespace.webapp() for _ in range(16)]
     for app in sick:
         put_tickets(app, 1)
     names = {app.name for app in sick}
@@ -350,7 +351,8 @@ def test_retries_are_bounded(operator, namespace, recorder):
         within=SOON,
         when=f"every write of {len(names)} WebApps was refused with 409",
         expected="a write of each",
-        hint="A retry that never gives up keeps its worker forever, and there are only a few workers.",
+        hint="A retry that never gives up keeps its worker forever, one that sleeps between its attempts keeps it for "
+        "seconds, and there are only a few workers.",
     )
     well = namespace.webapp()
     put_tickets(well, 2)
