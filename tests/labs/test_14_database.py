@@ -552,6 +552,12 @@ def stays(history, claim):
     return not any(owner["kind"] == "Pod" for each in versions for owner in each["metadata"].get("ownerReferences", []))
 
 
+def retains(live):
+    """Whether the StatefulSet's own controller has seen that the claims stay."""
+    policy = live["spec"].get("persistentVolumeClaimRetentionPolicy", {})
+    return policy.get("whenDeleted", "Retain") == "Retain" and caught_up(live)
+
+
 @check(points=3, section="what-outlives-a-database", timeout=180)
 def test_retain_keeps_the_volumes_and_the_password(operator, namespace, recorder):
     """With Retain the volumes and the password outlive the Database, and a new one of that name uses them again."""
@@ -579,11 +585,19 @@ def test_retain_keeps_the_volumes_and_the_password(operator, namespace, recorder
         writes("PersistentVolumeClaim", name=volumes[-1]),
         lambda: namespace.patch("PersistentVolumeClaim", volumes[-1], more),
     )
+    conflicts = recorder.fail(
+        writes("PersistentVolumeClaim", name=volumes[-1]), status=409, reason="Conflict", nth=2, times=None
+    )
     db.edit(deletionPolicy="Retain", storage={"size": "99Gi"})
     when = (
         "deletionPolicy was set to Retain, in the same edit storage was changed, which cannot be granted, the first "
-        "request for the claims was answered with 500, and another owner was added just before the first write of one"
+        "request for the claims was answered with 500, another owner was added just before the first write of one, "
+        "and the writes after that one were answered with 409 for a while"
     )
+    # Until nothing happens anymore that could call for another pass, other than the failure itself.
+    eventually(lambda: conflicts.fired and retains(stateful_set_of(db)), within=5)
+    recorder.wait_quiet(scaled(1), deadline=scaled(3))
+    conflicts.remove()
     processed(db, when)
 
     def owners_of_last():
@@ -592,12 +606,13 @@ def test_retain_keeps_the_volumes_and_the_password(operator, namespace, recorder
 
     eventually(
         lambda: owners_of_last() == ["ConfigMap"] * (2 if race.fired else 1),  # some answers write it after the report
-        within=start_time(db),
+        within=max(start_time(db), 15),
         when=f"{when}; the owners of the claim of the server that was scaled away, to which a ConfigMap had been added",
         expected="ConfigMaps, and no Database",
         seen=lambda: f"its owners: {', '.join(owners_of_last()) or 'none'}",
         hint=f"{FORGOTTEN} Remove that reference, whatever else was refused and however often, and leave the other "
-        "owners: send the resourceVersion that you read.",
+        "owners: send the resourceVersion that you read. A Conflict has to end the pass, like any other failure: no "
+        "event of a claim will bring you back.",
     )
     operator.settle(start_time(db))
     gone(operator, db, when="deletionPolicy was set to Retain, then the Database was deleted")
