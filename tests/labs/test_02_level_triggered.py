@@ -486,6 +486,32 @@ def test_every_request_may_fail(operator, namespace, recorder):
             hint="Let the error propagate as it is, and the pass is run again. Nobody can know that it will be refused "
             "again.",
         )
+    for match, what in (
+        (reads("WebApp", verb="get", name=app.name), "read of the WebApp"),
+        (writes("Deployment", name=app.name), "write to the Deployment"),
+    ):
+        at_ease(operator, app)
+        outage = recorder.fail(match, status=503, times=None)
+        app.edit(image=other_image(app))
+        recorder.wait_for(lambda outage=outage: len(outage.fired) >= 8, 3)
+        outage.remove()
+        follows(
+            app,
+            when=f"the image was changed, and for a while the API server answered 503 to every {what}, "
+            f"{len(outage.fired)} times in all",
+            hint="Nobody knows how long an outage lasts. A pass that has tried often enough must still raise: if it "
+            "returns, nothing tries again.",
+        )
+    at_ease(operator, app)
+    recorder.fail(writes("Deployment", verb="delete", name=app.name), status=409)
+    app.delete()
+    gone(
+        app,
+        when="the WebApp was deleted, and the API server answered 409 Conflict to the first attempt to delete the "
+        "Deployment",
+        hint="Conflict says that nothing was done. Let it propagate, and the next pass looks again: when you delete a "
+        "Deployment, only NotFound is fine.",
+    )
 
 
 @check(points=2, section="a-name-and-nothing-else", timeout=60)
