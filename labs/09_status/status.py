@@ -5,11 +5,11 @@ Check:   make check LAB=09
 Hint:    make hint LAB=09
 
 The status of a WebApp has ``observedGeneration`` (the generation that the rest is about), ``availableReplicas``,
-``url`` (``http://NAME.NAMESPACE.svc:PORT``), and three conditions. ``Available`` is True when the rollout of this
-generation is done: the Deployment runs all of what the spec asks for, and nothing older. ``Progressing`` is True while
-the rollout is in progress. ``Degraded`` is True when the rollout has failed (the Deployment is past its deadline), or
-when the name of a child is taken; its message then names the child's kind. Other people's conditions stay. A
-condition's time changes only with its status. The spec isn't yours to write.
+``url`` (``http://NAME.NAMESPACE.svc:PORT``, with the port of the spec), and three conditions. ``Available`` is True
+when the rollout of this generation is done: the Deployment runs all of what the spec asks for, and nothing older.
+``Progressing`` is True while the rollout is in progress. ``Degraded`` is True when the rollout has failed (the
+Deployment is past its deadline), or when the name of a child is taken; its message then names the child's kind. Other
+people's conditions stay. A condition's time changes only with its status. The spec isn't yours to write.
 
 When ``Available`` becomes True, or stops being True, an Event tells people. A new WebApp that isn't available yet
 needs none. ``EventRecorder`` writes the same words about the same object at most once an hour.
