@@ -40,17 +40,17 @@ class Followed:
             self.open_watch()
         return self
 
-    def has_synced(self):
-        self.still_runs()
+    def has_synced(self, when="run() was started"):
+        self.still_runs(when)
         return self.informer.has_synced()
 
-    def still_runs(self):
+    def still_runs(self, when="run() was started"):
         """Say so if run() has ended, which it must not before stop()."""
         if self.running.finished(within=0):
             self.running.result()  # says what it raised, or that it is a TODO
             fail(
-                when="run() was started",
-                expected="it runs until stop() is called",
+                when=when,
+                expected="run() runs until stop() is called",
                 got="it returned",
                 hint="run() is a loop that only `stopping` ends, whatever the server answers.",
             )
@@ -62,18 +62,18 @@ class Followed:
             if request.verb == "list" and "continue=" not in request.path
         ]
 
-    def open_watch(self, after=0):
+    def open_watch(self, after=0, when="the cache had been filled"):
         """Wait until a watch is open that was not among the first ``after``; that watch."""
 
         def newest():
-            self.still_runs()
+            self.still_runs(when)
             every = self.recorder.watches(KIND)[after:]
             return next((each for each in every if each.status == 200 and each.duration is None), None)
 
         return eventually(
             newest,
             within=8,
-            when="the cache had been filled",
+            when=when,
             expected="a watch is open",
             hint="After the list, watch; when a watch ends, open another one.",
         )
@@ -145,15 +145,20 @@ def test_it_lists_what_is_there(followed, namespace):
 def test_synced_means_listed(followed, namespace, recorder):
     """has_synced() is false until the first list has been read, even when lists are refused at first."""
     app = namespace.webapp()
+    refusals = (
+        "the first list was answered 500, the second 403, the third 404 page not found (UnknownKind: nobody has "
+        "installed the CRD yet), the fourth 407 by a proxy on the way (an ApiError that has no class of its own)"
+    )
     recorder.fail(reads(KIND), status=500, nth=1)
     recorder.fail(reads(KIND), status=403, nth=2)
     recorder.fail(reads(KIND), status=404, reason="", nth=3)
-    recorder.slow(reads(KIND), seconds=0.5, nth=4, times=1)
+    recorder.fail(reads(KIND), status=407, nth=4)
+    recorder.slow(reads(KIND), seconds=0.5, nth=5, times=1)
     followed.start(synced=False)
 
     def too_early():
         # Asked in this order, an answer that arrives in between cannot look like a lie.
-        return followed.has_synced() and not recorder.wait_for(answered, 0.2)
+        return followed.has_synced(refusals) and not recorder.wait_for(answered, 0.2)
 
     def answered():
         return any(request.status == 200 and request.duration is not None for request in followed.lists())
@@ -162,19 +167,18 @@ def test_synced_means_listed(followed, namespace, recorder):
         too_early,
         until=answered,
         within=12,
-        when="the first list was answered 500, the second 403, the third 404 page not found (UnknownKind: nobody has "
-        "installed the CRD yet), and the fourth one slowly",
+        when=f"{refusals}, and the fifth one slowly",
         expected="has_synced() is false until a list has been read",
         hint="Set `synced` after the cache has been filled, and nowhere else.",
     )
     if not answered():
         fail(
-            when="the first list was answered 500, the second 403, the third 404 page not found (UnknownKind)",
+            when=refusals,
             expected="the informer lists again until it works",
             got=f"{len(followed.lists())} lists in 12 s",
             hint="A refused list raises an ApiError, whatever the reason. Catch it in run(), wait a little, go on.",
         )
-    followed.shows(app, when="the fourth list succeeded", hint="Fill `objects` before `synced` is set.")
+    followed.shows(app, when="the fifth list succeeded", hint="Fill `objects` before `synced` is set.")
 
 
 @check(points=2, section="list-then-watch")
@@ -406,6 +410,14 @@ def test_a_cut_watch_goes_on(lab, kubeconfig, followed, namespace, recorder):
         hint="Only Gone takes the version away, wherever the error comes from. After any other one, watch from where "
         "you were.",
     )
+    opened = len(recorder.watches(KIND))
+    for nth, status in enumerate((400, 409, 407), start=1):
+        recorder.fail(watches(KIND), status=status, nth=nth)
+    recorder.end_watches(KIND)
+    when = "the watch was cut, and the next ones were answered 400, 409 and 407"
+    followed.open_watch(after=opened, when=when)
+    app.edit(image=namespace.images.web[0])
+    followed.shows(app, when=f"{when}; then the image was changed", hint="Keep asking, whatever the reason was.")
     followed.informer.stop()
     cut_again_and_again(lab, Followed(lab, kubeconfig, namespace, recorder).start(), namespace)
 
