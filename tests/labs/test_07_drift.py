@@ -359,6 +359,10 @@ def test_a_crash_between_two_updates(operator, namespace, recorder):
         "Each child is compared by itself, with what is there now, not with what was done before. And what an "
         "earlier process put there is yours to change and to remove: after a restart you are still the same owner."
     )
+    same_write = (
+        "Whatever remembers that you put it there has to come in the same write, or in one before it: between two "
+        "writes, the operator can be killed."
+    )
     for number, first in ((1, "yes"), (2, None)):
         recorder.kill_after(writes(), nth=number, kill=operator.crash)
         labels = {"round": str(number), "first": first, f"since-{number}": "yes"}
@@ -378,9 +382,22 @@ def test_a_crash_between_two_updates(operator, namespace, recorder):
         {"since-1": None, "since-2": None},
         when="the operator was killed right after a write of the updates that added two labels and started again; then "
         "these labels were removed from the spec",
-        hint="Whatever remembers that you put it there has to come in the same write: between two writes, the "
-        "operator can be killed.",
+        hint=same_write,
     )
+    for kind in CHILDREN:
+        quiet(operator)
+        recorder.kill_after(writes(kind, name=app.name), kill=operator.crash)
+        app.edit(labels={"brief": kind})
+        eventually(lambda: not operator.running, when="a label was added", expected=f"a write to the {kind}")
+        app.edit(labels={"brief": None})
+        operator.start()
+        carries(
+            app,
+            {"brief": None},
+            when=f"a label was added to the spec, and the operator was killed right after its first write to the "
+            f"{kind}; before it was started again, the label was removed from the spec",
+            hint=same_write,
+        )
 
 
 @check(points=3, section="letting-go", incident="kubernetes/kubernetes#67135")
