@@ -446,7 +446,7 @@ def not_followed(app):
     return "" if found == wanted else f"the Deployment has {found}, the WebApp asks for {wanted}"
 
 
-@check(points=2, section="a-name-and-nothing-else", timeout=90)
+@check(points=2, section="a-name-and-nothing-else", timeout=120)
 def test_every_request_may_fail(operator, namespace, recorder):
     """Whichever request fails, the Deployment is created, follows and goes in the end."""
     attacks.fault_at_every_request(
