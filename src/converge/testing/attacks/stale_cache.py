@@ -183,7 +183,9 @@ def _restart_in_the_past(
         mark = operator.recorder.mark()
         operator.start()
         wait_until_idle(operator, within, unless=lambda: _uids(app, children) != uids)
-        deleted = [str(each) for each in operator.recorder.since(mark).writes(verb="delete")]
+        deletions = operator.recorder.since(mark).writes(verb="delete")
+        wait_until_right(lambda: all(each.duration is not None for each in deletions), within=within)
+        deleted = [str(each) for each in deletions]
     when = f"the operator was started again, and the server's list of {app.kind}s was {past}"
     if deleted:
         raise Failure(
