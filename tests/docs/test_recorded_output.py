@@ -68,6 +68,8 @@ def test_times_ports_and_ids_are_not_what_an_output_says() -> None:
 def test_a_recording_has_no_paths_of_the_machine_and_needs_the_right_exit_code() -> None:
     entry = Transcript(root=ROOT, lesson="00_none", name="none", run="pwd; echo $PWD/docs; exit 3", exit=3)
     assert entry.perform() == "$ pwd; echo $PWD/docs; exit 3\n.\ndocs\n"
+    beside = Transcript(root=ROOT, lesson="00_none", name="none", run=f"echo {ROOT}-home/x")
+    assert f"{ROOT}-home/x" in beside.perform(), "a directory beside the course is none of its own"
     with pytest.raises(RuntimeError, match="ended with 3, not 0"):
         Transcript(root=ROOT, lesson="00_none", name="none", run="exit 3").perform()
 

@@ -106,7 +106,7 @@ class Transcript:
 
     def _without_places(self, text: str) -> str:
         """Paths as any reader has them, and no space at the end of a line."""
-        text = text.replace(f"{self.root}/", "").replace(str(self.root), ".")
+        text = re.sub(re.escape(str(self.root)) + r"(?![\w.-])", ".", text.replace(f"{self.root}/", ""))
         text = text.replace(str(state_dir()), "~/.local/state/converge").replace(str(Path.home()), "~")
         return "\n".join(line.rstrip() for line in text.strip("\n").splitlines()) + "\n"
 
