@@ -114,6 +114,7 @@ def test_what_is_removed_from_the_spec_is_removed_from_the_children(operator, na
     app.edit(labels={"drop": None})
     hint = "What you put there and no longer want is yours to remove, so you need to know what you put there."
     carries(app, {"keep": "a", "drop": None}, when="the label `drop` was removed from the spec", hint=hint)
+    operator.settle()  # or what's left of the rollout calls it once more when it has started
     operator.stop()
     app.edit(sidecar=None)
     operator.start()
