@@ -387,22 +387,6 @@ def a_secret_of_a_stranger(name):
 def test_the_secret_of_a_stranger_is_left_alone(operator, namespace):
     """A Secret, Service or StatefulSet of our name that someone else made is left alone, and Degraded says so."""
     operator.start()
-    fast = a_secret_of_a_stranger(namespace.new_name())
-    race = operator.recorder.meanwhile(writes("Secret"), lambda: namespace.create(fast))
-    raced = namespace.database(name=fast["metadata"]["name"].removesuffix("-credentials"), replicas=0)
-    eventually(
-        lambda: race.fired, when=f"{raced} was created", expected="the operator makes its Secret", hint="Create it."
-    )
-    when = f"a stranger made the Secret of {raced} just before the operator could"
-    hint = "A create that's refused because the name is taken says nothing about whose Secret that is: ask, as always."
-    reports(raced, when=when, hint=hint, Degraded="True", Available="False")
-    quiet(operator)
-    expect(
-        {"StatefulSets": len(namespace.owned("StatefulSet", raced)), "password": password(raced)},
-        {"StatefulSets": 0, "password": fast["stringData"]["password"]},
-        when=when,
-        hint=hint,
-    )
     name, second, third = (namespace.new_name() for _ in range(3))
     labels = {"app": third}
     volume = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "5Gi"}}}
@@ -434,6 +418,22 @@ def test_the_secret_of_a_stranger_is_left_alone(operator, namespace):
         "it names the Secret",
         when=f"{when}; the message of Degraded",
         hint="Say what's in the way: the user has to know which object to look at.",
+    )
+    fast = a_secret_of_a_stranger(namespace.new_name())
+    race = operator.recorder.meanwhile(writes("Secret", name=fast["metadata"]["name"]), lambda: namespace.create(fast))
+    raced = namespace.database(name=fast["metadata"]["name"].removesuffix("-credentials"), replicas=0)
+    eventually(
+        lambda: race.fired, when=f"{raced} was created", expected="the operator makes its Secret", hint="Create it."
+    )
+    when = f"a stranger made the Secret of {raced} just before the operator could"
+    hint = "A create that's refused because the name is taken says nothing about whose Secret that is: ask, as always."
+    reports(raced, when=when, hint=hint, Degraded="True", Available="False")
+    quiet(operator)
+    expect(
+        {"StatefulSets": len(namespace.owned("StatefulSet", raced)), "password": password(raced)},
+        {"StatefulSets": 0, "password": fast["stringData"]["password"]},
+        when=when,
+        hint=hint,
     )
     hint = "Any name can be taken. Then the status is blocked(…), and you look again soon."
     reports(blocked, when=f"a Service {second} was there before {blocked}", hint=hint, Degraded="True")
