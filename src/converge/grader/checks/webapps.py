@@ -262,6 +262,7 @@ def makes_nothing_while_deleted(
     namespace.patch(app.kind, app.name, {"metadata": {"finalizers": ["backup.example/keeps-it"]}})
     operator.settle()
     app.delete()
+    operator.settle()  # a cache has heard of the deletion by then
     once_it_is()
     for kind in CHILDREN:
         namespace.delete(kind, app.name)
