@@ -498,7 +498,7 @@ def test_every_request_may_fail(operator, namespace, recorder):
         at_ease(operator, app)
         outage = recorder.fail(match, status=503, times=None)
         app.edit(image=other_image(app))
-        recorder.wait_for(lambda outage=outage: len(outage.fired) >= 8, 3)
+        recorder.wait_for(lambda outage=outage: len(outage.fired) >= 6, 2)  # a pause after each, ever longer
         outage.remove()
         follows(
             app,
