@@ -84,9 +84,7 @@ class Host:
         if shaken:
             SET_TRACE(shaken)  # at each call: the submission may have switched it off
         outcome = self.outcome(message)
-        if (
-            shaken and GET_TRACE() is not shaken
-        ):  # Python does that as well, where code recurses too deeply to be traced
+        if shaken and GET_TRACE() is not shaken:  # Python itself drops it where code recurses too deeply
             outcome = {"raised": self.explain(RuntimeError("the check's tracing was switched off during this call"))}
         self.wire.send({"id": message["id"], **outcome})
 
